@@ -1,0 +1,26 @@
+// Finds the CUDA driver's library.
+
+#ifndef KVSWAP_DRIVER_LIBRARY_H_
+#define KVSWAP_DRIVER_LIBRARY_H_
+
+#include <string>
+
+namespace kvswap::driver {
+
+// The environment variable that names the driver's library. Where it is set,
+// nothing else is tried. Ignored in set-user-id programs.
+inline constexpr char kLibraryVariable[] = "KVSWAP_LIBCUDA";
+
+// A loaded library, or the report of why there is none. Never unloaded: the
+// driver keeps threads and exit handlers of its own.
+struct Library {
+  void* handle = nullptr;  // as from dlopen; null: none was found
+  std::string path;        // the file behind `handle`
+  std::string tried;       // a line for each name tried: the name, the outcome
+};
+
+Library OpenDriverLibrary();
+
+}  // namespace kvswap::driver
+
+#endif  // KVSWAP_DRIVER_LIBRARY_H_

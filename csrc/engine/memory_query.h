@@ -1,0 +1,54 @@
+// What the driver says of an address.
+
+#ifndef KVSWAP_ENGINE_MEMORY_QUERY_H_
+#define KVSWAP_ENGINE_MEMORY_QUERY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "csrc/driver/driver_table.h"
+#include "csrc/engine/report.h"
+#include "csrc/kvswap.h"
+
+namespace kvswap::engine {
+
+// Addresses [start, end) of one kind of memory. Empty where its extent is not
+// known: pageable memory, or a driver that does not tell.
+struct MemoryRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  int kind = KVSWAP_MEMORY_UNKNOWN;  // kvswap_memory_kind
+  int device = -1;
+  // More of the same allocation or reservation may follow at `end`, under a
+  // mapping of its own. The driver copies across such a border, while the end
+  // of an allocation or registration is the end for a copy.
+  bool continues = false;
+
+  bool IsEmpty() const { return start == end; }
+
+  bool Contains(std::uint64_t address, std::size_t size) const {
+    return address >= start && address < end && size <= end - address;
+  }
+};
+
+// Asks the driver about one address.
+//
+// Returns the CUresult. An address that CUDA does not know is called
+// KVSWAP_MEMORY_PAGEABLE, whatever is there.
+int QueryRange(const driver::DriverTable& table, std::uint64_t address,
+               MemoryRange* range);
+
+// Names the descriptor at fault in `report`: its index, pointers and size, and
+// what memory the driver says that both sides are.
+void BlameDescriptor(const driver::DriverTable& table,
+                     const Descriptors& descriptors, std::size_t index,
+                     kvswap_result* report);
+
+// The GPU of the first descriptor with memory of a GPU; -1 where none has, or
+// the driver is not usable. Descriptors of size zero are passed over.
+int FirstDevice(const driver::DriverTable& table,
+                const Descriptors& descriptors);
+
+}  // namespace kvswap::engine
+
+#endif  // KVSWAP_ENGINE_MEMORY_QUERY_H_

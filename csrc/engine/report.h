@@ -1,0 +1,51 @@
+// Fills in kvswap_result, the report of a call.
+
+#ifndef KVSWAP_ENGINE_REPORT_H_
+#define KVSWAP_ENGINE_REPORT_H_
+
+#include <cstddef>
+
+#include "csrc/abi/cuda_driver_types.h"
+#include "csrc/driver/driver_table.h"
+#include "csrc/kvswap.h"
+
+namespace kvswap::engine {
+
+// The descriptors of a call: the caller's arrays.
+struct Descriptors {
+  const void* const* sources;
+  void* const* destinations;
+  const std::size_t* sizes;
+  std::size_t count;
+};
+
+// A report with nothing done and nothing at fault.
+void InitReport(kvswap_result* report);
+
+// Sets code and message (printf-like) and returns false, so that a function
+// which answers "went well" can end with `return Fail(…)`.
+bool Fail(kvswap_result* report, kvswap_status code, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// A driver call that answered with `error`; `what` says which and of what, as
+// "cuStreamGetCtx of the stream". Returns false.
+bool FailDriverCall(const driver::DriverTable& table, int error,
+                    const char* what, kvswap_result* report);
+
+// A copy call (`entry`) that answered with `error`, out of `copies` to submit.
+// The descriptor at fault, if any, has been named by BlameDescriptor. Returns
+// false.
+bool FailCopy(const driver::DriverTable& table, int error, const char* entry,
+              std::size_t copies, kvswap_result* report);
+
+// Enough for any text of DescribeMemory.
+inline constexpr std::size_t kMemoryTextSize = 128;
+
+// Text on one side of a descriptor, "memory of GPU 0, range 0x7f00 + 4096
+// bytes".
+void DescribeMemory(const kvswap_memory& memory, char* text,
+                    std::size_t capacity);
+
+}  // namespace kvswap::engine
+
+#endif  // KVSWAP_ENGINE_REPORT_H_

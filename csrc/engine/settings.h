@@ -1,0 +1,27 @@
+// What a call is asked to do: its options, completed by the environment.
+
+#ifndef KVSWAP_ENGINE_SETTINGS_H_
+#define KVSWAP_ENGINE_SETTINGS_H_
+
+#include <cstddef>
+
+#include "csrc/kvswap.h"
+
+namespace kvswap::engine {
+
+struct Settings {
+  kvswap_engine engine = KVSWAP_ENGINE_AUTO;
+  kvswap_source_access source_access = KVSWAP_SOURCE_ACCESS_STREAM;
+  std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
+  bool strict = false;
+};
+
+// Checks `options` (null: the defaults) and completes them by KVSWAP_ENGINE and
+// KVSWAP_MAX_BATCH, which are read once a process. False: `report` says what is
+// wrong.
+bool ReadSettings(const kvswap_options* options, Settings* settings,
+                  kvswap_result* report);
+
+}  // namespace kvswap::engine
+
+#endif  // KVSWAP_ENGINE_SETTINGS_H_

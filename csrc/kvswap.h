@@ -1,0 +1,358 @@
+/* kvswap: moves KV-cache blocks between GPU and host memory.
+ *
+ * The one public header: a C ABI (C99, C++11) in libkvswap.so, which links
+ * nothing of CUDA. The CUDA driver is found and resolved at run time, once a
+ * process, on the first call that needs it.
+ *
+ * Rules that hold for every function here
+ *   - Functions that return `int` return a kvswap_status: 0 is success.
+ *   - Structures begin with `struct_size`, which the caller sets to
+ *     sizeof(structure), best by the KVSWAP_..._INIT macros. An older caller's
+ *     shorter structure is understood; so is a newer caller's longer one as
+ * long as what this library does not know is zero. The library writes no byte
+ *     beyond struct_size.
+ *   - No function throws, aborts, initialises CUDA (cuInit) or creates a
+ *     context. All are safe to call from any thread.
+ *   - Strings returned are UTF-8, constant and live as long as the process.
+ *
+ * The library stays compatible within a major version: functions, fields and
+ * enumerators are added, never changed or removed.
+ */
+
+#ifndef KVSWAP_H_
+#define KVSWAP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KVSWAP_VERSION_MAJOR 0
+#define KVSWAP_VERSION_MINOR 1
+#define KVSWAP_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define KVSWAP_API __attribute__((visibility("default")))
+#else
+#define KVSWAP_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "No descriptor": an index that names none. Never use it to index an array. */
+#define KVSWAP_NO_INDEX ((size_t)-1)
+
+/* What a call came to. */
+typedef enum kvswap_status {
+  KVSWAP_OK = 0,
+  /* An argument or option is wrong. Nothing was submitted. */
+  KVSWAP_ERROR_INVALID_ARGUMENT = 1,
+  /* What was asked for cannot be honoured on this driver or stream: an engine
+   * under KVSWAP_FLAG_STRICT, or source access DURING_API_CALL where the batch
+   * engine cannot run. kvswap_result.unavailable says why. Nothing was
+   * submitted. */
+  KVSWAP_ERROR_UNSUPPORTED = 2,
+  /* No usable CUDA driver: see kvswap_get_driver_info. */
+  KVSWAP_ERROR_NO_DRIVER = 3,
+  /* No CUDA context to work in: none is current and no device's primary context
+   * is active. Nothing was submitted. */
+  KVSWAP_ERROR_NO_CONTEXT = 4,
+  /* A descriptor's source or destination is no memory, may not be read or
+   * written, or runs past the end of its allocation. Nothing was submitted. */
+  KVSWAP_ERROR_MEMORY = 5,
+  /* The descriptors name the memory of two GPUs. Nothing was submitted. */
+  KVSWAP_ERROR_DEVICES = 6,
+  /* The stream's capture is invalid, or asking about it was refused because
+   * another stream captures (CUDA error 906). Nothing was submitted, and the
+   * other stream's capture is as it was. */
+  KVSWAP_ERROR_CAPTURE = 7,
+  /* The driver answered a call with an error: kvswap_result.cuda_error. The
+   * first kvswap_result.submitted descriptors of a size other than zero are
+   * enqueued all the same. */
+  KVSWAP_ERROR_DRIVER = 8,
+  /* The host ran out of memory while planning. Nothing was submitted. */
+  KVSWAP_ERROR_OUT_OF_MEMORY = 9
+} kvswap_status;
+
+/* How copies are submitted. */
+typedef enum kvswap_engine {
+  KVSWAP_ENGINE_AUTO = 0,  /* kvswap chooses; never changes a result */
+  KVSWAP_ENGINE_BATCH = 1, /* cuMemcpyBatchAsync (driver >= 12.8), in chunks */
+  KVSWAP_ENGINE_LOOP = 2   /* cuMemcpyAsync for each descriptor */
+} kvswap_engine;
+
+/* Length of the arrays that an engine's number indexes. */
+#define KVSWAP_ENGINE_SLOTS 8
+
+/* Why an engine cannot run, or did not though it was asked for. */
+typedef enum kvswap_reason {
+  KVSWAP_REASON_NONE = 0,
+  KVSWAP_REASON_NO_BATCH_SYMBOL = 1, /* driver older than 12.8, or lacks it */
+  KVSWAP_REASON_LEGACY_STREAM = 2,   /* the driver refuses handles 0 and 1 */
+  KVSWAP_REASON_CAPTURING = 3,       /* the batch call is missing from graphs */
+  KVSWAP_REASON_SOURCE_ACCESS = 4    /* cannot promise DURING_API_CALL */
+} kvswap_reason;
+
+/* Length of the arrays that a reason's number indexes. */
+#define KVSWAP_REASON_SLOTS 16
+
+/* When sources are read (CUmemcpySrcAccessOrder). Destinations are always
+ * written in stream order. */
+typedef enum kvswap_source_access {
+  /* In stream order. Right for every use; the default. */
+  KVSWAP_SOURCE_ACCESS_STREAM = 0,
+  /* Before the call returns, perhaps ahead of earlier work of the stream. Only
+   * the batch engine can promise it: KVSWAP_ERROR_UNSUPPORTED elsewhere. */
+  KVSWAP_SOURCE_ACCESS_DURING_API_CALL = 1,
+  /* At any time, perhaps ahead of earlier work of the stream. Wrong for a
+   * source that earlier work may still be writing, as a live KV cache on the
+   * GPU. */
+  KVSWAP_SOURCE_ACCESS_ANY = 2
+} kvswap_source_access;
+
+/* What kind of stream a handle is. */
+typedef enum kvswap_stream_kind {
+  KVSWAP_STREAM_LEGACY = 0,     /* handles 0 and 1 (CU_STREAM_LEGACY) */
+  KVSWAP_STREAM_PER_THREAD = 1, /* handle 2 (CU_STREAM_PER_THREAD) */
+  KVSWAP_STREAM_CREATED = 2
+} kvswap_stream_kind;
+
+/* What a pointer points to. */
+typedef enum kvswap_memory_kind {
+  KVSWAP_MEMORY_UNKNOWN = 0,  /* not asked, or the driver would not say */
+  KVSWAP_MEMORY_NONE = 1,     /* neither CUDA's nor readable host memory */
+  KVSWAP_MEMORY_PAGEABLE = 2, /* host memory that CUDA does not know */
+  KVSWAP_MEMORY_PINNED = 3,   /* host memory, page-locked or registered */
+  KVSWAP_MEMORY_DEVICE = 4,
+  KVSWAP_MEMORY_MANAGED = 5
+} kvswap_memory_kind;
+
+/* One side of a descriptor, as the driver describes it. */
+typedef struct kvswap_memory {
+  int32_t kind;         /* kvswap_memory_kind */
+  int32_t device;       /* ordinal; -1 where there is none */
+  uint64_t range_start; /* the allocation, registration or mapping, in bytes; */
+  uint64_t range_size;  /* 0, 0 where it is not known (pageable memory) */
+} kvswap_memory;
+
+/* kvswap_options.flags */
+/* An engine that was asked for by name and cannot run is an error
+ * (KVSWAP_ERROR_UNSUPPORTED) instead of a fallback. */
+#define KVSWAP_FLAG_STRICT 1u
+
+/* Options of a call. All zero is the default. */
+typedef struct kvswap_options {
+  size_t struct_size;
+  int32_t engine;        /* kvswap_engine; AUTO lets KVSWAP_ENGINE decide */
+  int32_t source_access; /* kvswap_source_access */
+  /* Most descriptors in one call of the driver's batch function. 0: what
+   * KVSWAP_MAX_BATCH says, else the default. Values above
+   * KVSWAP_MAX_BATCH_LIMIT mean that limit. */
+  size_t max_batch;
+  uint32_t flags;    /* KVSWAP_FLAG_... */
+  uint32_t reserved; /* zero */
+} kvswap_options;
+
+#define KVSWAP_OPTIONS_INIT {sizeof(kvswap_options), 0, 0, 0, 0, 0}
+
+/* Descriptors in one driver call: the default, from the speed map in docs, and
+ * the most that is ever sent, below the counts at which drivers were reported
+ * to fail. */
+#define KVSWAP_MAX_BATCH_DEFAULT ((size_t)128)
+#define KVSWAP_MAX_BATCH_LIMIT ((size_t)32768)
+
+#define KVSWAP_MESSAGE_SIZE 1024
+
+/* The outcome of a call. All indices are positions in the caller's arrays. */
+typedef struct kvswap_result {
+  size_t struct_size;
+  int32_t code;       /* kvswap_status */
+  int32_t cuda_error; /* CUresult; 0 where the driver reported none */
+  size_t index;       /* the first descriptor at fault, or KVSWAP_NO_INDEX */
+  /* Descriptors that the driver accepted: those before the first refused call,
+   * the `dropped` ones not counted. */
+  size_t submitted;
+  uint64_t submitted_bytes;
+  size_t dropped; /* descriptors of size zero: nothing to copy */
+  int32_t engine; /* the engine that ran, or would have */
+  int32_t device; /* ordinal of the device whose context was used; -1: none */
+  /* Per kvswap_engine: descriptors that it submitted, and why it did not run
+   * (kvswap_reason) where it was asked for or preferred. */
+  uint64_t copies[KVSWAP_ENGINE_SLOTS];
+  int32_t unavailable[KVSWAP_ENGINE_SLOTS];
+  /* The descriptor at `index`, where there is one. */
+  const void* source;
+  const void* destination;
+  size_t size;
+  kvswap_memory source_memory;
+  kvswap_memory destination_memory;
+  /* What happened, to which descriptor, what to do; empty on success. */
+  char message[KVSWAP_MESSAGE_SIZE];
+} kvswap_result;
+
+#define KVSWAP_RESULT_INIT \
+  {sizeof(kvswap_result),  \
+   0,                      \
+   0,                      \
+   0,                      \
+   0,                      \
+   0,                      \
+   0,                      \
+   0,                      \
+   0,                      \
+   {0},                    \
+   {0},                    \
+   NULL,                   \
+   NULL,                   \
+   0,                      \
+   {0, 0, 0, 0},           \
+   {0, 0, 0, 0},           \
+   {0}}
+
+/* Submits `count` independent copies: sizes[i] bytes from src_ptrs[i] to
+ * dst_ptrs[i].
+ *
+ * src_ptrs, dst_ptrs, sizes   arrays of `count` in host memory, read before the
+ * call returns. Pointers are device, pinned, managed or pageable memory, both
+ * sides in any mix; sizes are in bytes. Copies of one call run in no order
+ * among themselves: descriptors that overlap one another's destinations are
+ * undefined. count               0 does nothing. Descriptors of size 0 do
+ * nothing. stream              a CUstream or cudaStream_t; NULL and 1 are the
+ * legacy default stream, 2 the per-thread default stream. A created stream's
+ * own context is used. Handles 0, 1 and 2 mean the current context if it
+ * belongs to the device that the pointers are on, else that device's primary
+ * context if it is active. options             NULL: the defaults. result NULL,
+ * or the outcome. Written also on success.
+ *
+ * The copies run in the stream's order as a whole and may run after the call
+ * has returned: memory must stay valid until the stream has passed them. On a
+ * capturing stream they become nodes of the graph. The current context of the
+ * thread is the same after the call as before.
+ *
+ * Every descriptor is checked before anything is submitted: null pointers,
+ * address overflow, memory that is neither CUDA's nor accessible host memory,
+ * ranges that run past their allocation, memory of two GPUs. Whether the stream
+ * captures is asked before any call that could disturb a capture. If the driver
+ * refuses a call midway, the rest is not submitted and nothing is retried.
+ */
+KVSWAP_API int kvswap_swap_blocks_batch(const void* const* src_ptrs,
+                                        void* const* dst_ptrs,
+                                        const size_t* sizes, size_t count,
+                                        void* stream,
+                                        const kvswap_options* options,
+                                        kvswap_result* result);
+
+/* What a call with the same arguments would do now, and why. */
+typedef struct kvswap_plan {
+  size_t struct_size;
+  int32_t engine;      /* kvswap_engine that would run */
+  int32_t stream_kind; /* kvswap_stream_kind */
+  int32_t capturing;   /* 1: the stream captures; copies would become nodes */
+  int32_t device;      /* ordinal; -1: none */
+  size_t copies;       /* descriptors to submit */
+  size_t dropped;      /* descriptors of size zero */
+  uint64_t bytes;      /* of all copies */
+  size_t driver_calls; /* copy calls into the driver */
+  size_t max_batch;    /* descriptors in one batch call at most */
+  int32_t unavailable[KVSWAP_ENGINE_SLOTS]; /* as in kvswap_result */
+} kvswap_plan;
+
+#define KVSWAP_PLAN_INIT {sizeof(kvswap_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+
+/* Checks and plans like kvswap_swap_blocks_batch and submits nothing. */
+KVSWAP_API int kvswap_plan_blocks_batch(
+    const void* const* src_ptrs, void* const* dst_ptrs, const size_t* sizes,
+    size_t count, void* stream, const kvswap_options* options,
+    kvswap_plan* plan, kvswap_result* result);
+
+/* Writes the ordinal of the device that the descriptors' memory is on to
+ * `*device`; -1 where no descriptor names device memory, or without a driver.
+ * For callers that choose a stream by device. Only the first descriptor with
+ * device memory is looked at. */
+KVSWAP_API int kvswap_find_device(const void* const* src_ptrs,
+                                  void* const* dst_ptrs, const size_t* sizes,
+                                  size_t count, int32_t* device);
+
+/* The driver, as it was found. */
+typedef struct kvswap_driver_info {
+  size_t struct_size;
+  int32_t usable;          /* 1: a driver with every required entry */
+  int32_t driver_version;  /* as 12080 for CUDA 12.8; 0: no driver */
+  int32_t batch_available; /* 1: cuMemcpyBatchAsync, 9 arguments, resolved */
+  /* CUDA_VERSION of the toolkit whose <cuda.h> this build was checked against;
+   * 0: built without one. The binaries do not differ otherwise. */
+  int32_t toolkit_version;
+  size_t entry_count;  /* for kvswap_get_driver_entry */
+  const char* path;    /* the library that was loaded; "" where none was */
+  const char* message; /* why it is not usable; "" where it is */
+  const char* tried; /* a line for each library tried: its name, the outcome */
+} kvswap_driver_info;
+
+#define KVSWAP_DRIVER_INFO_INIT \
+  {sizeof(kvswap_driver_info), 0, 0, 0, 0, 0, NULL, NULL, NULL}
+
+/* Finds and resolves the driver on the first call, never calls cuInit. */
+KVSWAP_API int kvswap_get_driver_info(kvswap_driver_info* info);
+
+/* One entry of the driver table. */
+typedef struct kvswap_driver_entry {
+  size_t struct_size;
+  const char* name;     /* as cuGetProcAddress was asked for it */
+  int32_t version;      /* the version it was asked for */
+  int32_t required;     /* 1: no copy can be made without it */
+  int32_t present;      /* 1: resolved */
+  int32_t cuda_error;   /* what cuGetProcAddress returned */
+  int32_t query_status; /* CUdriverProcAddressQueryResult; -1: not told */
+  const char* message;  /* why it is missing; "" where it is present */
+} kvswap_driver_entry;
+
+#define KVSWAP_DRIVER_ENTRY_INIT \
+  {sizeof(kvswap_driver_entry), NULL, 0, 0, 0, 0, 0, NULL}
+
+/* Entry `position` (0 ... entry_count - 1) of the driver table. */
+KVSWAP_API int kvswap_get_driver_entry(size_t position,
+                                       kvswap_driver_entry* entry);
+
+/* Counters of this process since its start. */
+typedef struct kvswap_statistics {
+  size_t struct_size;
+  uint64_t calls;   /* of kvswap_swap_blocks_batch */
+  uint64_t errors;  /* of those, how many did not return KVSWAP_OK */
+  uint64_t dropped; /* descriptors of size zero */
+  uint64_t copies[KVSWAP_ENGINE_SLOTS]; /* descriptors submitted, per engine */
+  uint64_t bytes[KVSWAP_ENGINE_SLOTS];
+  /* Calls in which an engine that was asked for or preferred did not run, per
+   * kvswap_reason. */
+  uint64_t fallbacks[KVSWAP_REASON_SLOTS];
+} kvswap_statistics;
+
+#define KVSWAP_STATISTICS_INIT \
+  {sizeof(kvswap_statistics), 0, 0, 0, {0}, {0}, {0}}
+
+KVSWAP_API int kvswap_get_statistics(kvswap_statistics* statistics);
+
+/* Version of this library: "0.1.0", and major * 10000 + minor * 100 + patch. */
+KVSWAP_API const char* kvswap_version_string(void);
+KVSWAP_API int32_t kvswap_version_number(void);
+
+/* Names of enumerators, as Python and the environment spell them: "batch",
+ * "legacy_stream", "during_api_call". "unknown" for a number without a name. */
+KVSWAP_API const char* kvswap_status_name(int32_t status);
+KVSWAP_API const char* kvswap_engine_name(int32_t engine);
+KVSWAP_API const char* kvswap_reason_name(int32_t reason);
+KVSWAP_API const char* kvswap_source_access_name(int32_t source_access);
+KVSWAP_API const char* kvswap_stream_kind_name(int32_t stream_kind);
+KVSWAP_API const char* kvswap_memory_kind_name(int32_t memory_kind);
+
+/* The number of a name; -1 where there is none of that name. */
+KVSWAP_API int32_t kvswap_engine_from_name(const char* name);
+KVSWAP_API int32_t kvswap_source_access_from_name(const char* name);
+
+/* One sentence on a reason, for people. */
+KVSWAP_API const char* kvswap_reason_text(int32_t reason);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KVSWAP_H_ */
