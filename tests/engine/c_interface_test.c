@@ -155,7 +155,7 @@ static void test_plan_and_statistics(void) {
 }
 
 int main(void) {
-  CHECK(setenv("KVSWAP_LIBCUDA", "/nowhere/libcuda.so.1", 1) == 0);
+  CHECK(getenv("KVSWAP_LIBCUDA") != NULL); /* as the BUILD file sets it */
   test_names();
   test_options_of_other_versions();
   test_bad_options();

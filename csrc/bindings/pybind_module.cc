@@ -1,0 +1,187 @@
+// The extension module kvswap._core: the C ABI of libkvswap.so for Python.
+//
+// The module holds no logic. It borrows the caller's arrays, turns arguments
+// into the C ABI's, releases the GIL around the call, and turns what comes back
+// into Python objects and errors. What the C ABI's types cannot express is
+// checked here: types of objects, lengths, numbers below zero.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "csrc/bindings/call_arguments.h"
+#include "csrc/bindings/call_options.h"
+#include "csrc/bindings/conversions.h"
+#include "csrc/bindings/docstrings.h"
+#include "csrc/bindings/integer_array.h"
+#include "csrc/bindings/python_objects.h"
+#include "csrc/bindings/stream_handle.h"
+#include "csrc/bindings/swap_result.h"
+#include "csrc/bindings/torch_objects.h"
+#include "csrc/kvswap.h"
+
+namespace kvswap::bindings {
+namespace {
+
+// The arguments of a call, checked and borrowed, in the order in which errors
+// are to be reported: arrays, options, stream.
+class Call {
+ public:
+  explicit Call(const CallArguments& arguments)
+      : torch_(FindTorch()),
+        src_ptrs_(arguments.src_ptrs, "src_ptrs", torch_),
+        dst_ptrs_(arguments.dst_ptrs, "dst_ptrs", torch_),
+        sizes_(arguments.sizes, "sizes", torch_),
+        options_(MakeOptions(arguments)) {
+    RefuseUnequalLengths();
+    src_ptrs_.RefuseNegative();
+    dst_ptrs_.RefuseNegative();
+    sizes_.RefuseNegative();
+    stream_ =
+        StreamHandle(arguments.stream, torch_, [this] { return FindDevice(); });
+  }
+
+  SwapResult Swap() {
+    int status;
+    {
+      py::gil_scoped_release unlocked;
+      status = kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(),
+                                        count(), stream_, &options_, &result_);
+    }
+    ThrowUnlessOk(status, result_);
+    return SwapResult(result_);
+  }
+
+  py::object Plan() {
+    kvswap_plan plan = KVSWAP_PLAN_INIT;
+    int status;
+    {
+      py::gil_scoped_release unlocked;
+      status =
+          kvswap_plan_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
+                                   stream_, &options_, &plan, &result_);
+    }
+    ThrowUnlessOk(status, result_);
+    return MakePlan(plan);
+  }
+
+ private:
+  const void* const* src_ptrs() const {
+    return static_cast<const void* const*>(src_ptrs_.data());
+  }
+  void* const* dst_ptrs() const {
+    return static_cast<void* const*>(dst_ptrs_.data());
+  }
+  const size_t* sizes() const {
+    return static_cast<const size_t*>(sizes_.data());
+  }
+  size_t count() const { return sizes_.size(); }
+
+  void RefuseUnequalLengths() const {
+    if (src_ptrs_.size() == count() && dst_ptrs_.size() == count()) return;
+    throw py::value_error(
+        "src_ptrs, dst_ptrs and sizes must be of equal length, not " +
+        std::to_string(src_ptrs_.size()) + ", " +
+        std::to_string(dst_ptrs_.size()) + " and " + std::to_string(count()));
+  }
+
+  int32_t FindDevice() const {
+    int32_t device = -1;
+    py::gil_scoped_release unlocked;
+    kvswap_find_device(src_ptrs(), dst_ptrs(), sizes(), count(), &device);
+    return device;
+  }
+
+  const TorchObjects* torch_;
+  IntegerArray src_ptrs_;
+  IntegerArray dst_ptrs_;
+  IntegerArray sizes_;
+  kvswap_options options_;
+  void* stream_ = nullptr;
+  kvswap_result result_ = KVSWAP_RESULT_INIT;
+};
+
+constexpr char kSwapBlocksBatch[] = "swap_blocks_batch";
+constexpr char kPlan[] = "plan";
+
+py::object SwapBlocksBatch(const CallArguments& arguments) {
+  return py::cast(Call(arguments).Swap());
+}
+
+py::object PlanBlocksBatch(const CallArguments& arguments) {
+  return Call(arguments).Plan();
+}
+
+// A function of CPython's fast calling convention that calls `function`, with
+// C++ exceptions as Python errors.
+template <const char* name, py::object (*function)(const CallArguments&)>
+PyObject* FastCall(PyObject* /*module*/, PyObject* const* values,
+                   Py_ssize_t positional_count, PyObject* keywords) {
+  try {
+    return function(
+               ParseCallArguments(name, values, positional_count, keywords))
+        .release()
+        .ptr();
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+template <const char* name, py::object (*function)(const CallArguments&)>
+void DefineFastCall(py::module_& module, const char* doc) {
+  // The function object refers to it for as long as it lives.
+  static PyMethodDef definition = {};
+  definition.ml_name = name;
+  definition.ml_meth = reinterpret_cast<PyCFunction>(
+      reinterpret_cast<void (*)()>(&FastCall<name, function>));
+  definition.ml_flags = METH_FASTCALL | METH_KEYWORDS;
+  definition.ml_doc = doc;
+  py::object callable = py::reinterpret_steal<py::object>(PyCFunction_NewEx(
+      &definition, nullptr, py::object(module.attr("__name__")).ptr()));
+  if (!callable) throw py::error_already_set();
+  module.attr(name) = callable;
+}
+
+py::object DriverInfo() {
+  kvswap_driver_info info = KVSWAP_DRIVER_INFO_INIT;
+  {
+    // The first look-up loads the driver library.
+    py::gil_scoped_release unlocked;
+    kvswap_get_driver_info(&info);
+  }
+  return MakeDriverInfo(info);
+}
+
+py::object Stats() {
+  kvswap_statistics statistics = KVSWAP_STATISTICS_INIT;
+  kvswap_get_statistics(&statistics);
+  return MakeStatistics(statistics);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The C ABI of libkvswap.so for Python; use kvswap instead.";
+  // The docstrings begin with the signature, where inspect.signature looks.
+  py::options options;
+  options.disable_function_signatures();
+
+  AddSwapResult(module);
+  DefineFastCall<kSwapBlocksBatch, SwapBlocksBatch>(module,
+                                                    kSwapBlocksBatchDoc);
+  DefineFastCall<kPlan, PlanBlocksBatch>(module, kPlanDoc);
+  module.def("driver_info", &DriverInfo, kDriverInfoDoc);
+  module.def("stats", &Stats, kStatsDoc);
+  module.attr("__version__") = kvswap_version_string();
+}
+
+}  // namespace kvswap::bindings

@@ -1,0 +1,91 @@
+// Handles of one kind: opaque addresses that a caller passes back.
+//
+// A handle is the address of a block of its own, never the object's address,
+// so a handle that was destroyed, or that never was one, is told apart without
+// touching what it points to.
+
+#ifndef KVSWAP_SIM_HANDLE_TABLE_H_
+#define KVSWAP_SIM_HANDLE_TABLE_H_
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace kvswap::sim {
+
+template <typename Object>
+class HandleTable {
+ public:
+  enum class Reuse { kNever, kLatestFirst };
+
+  explicit HandleTable(Reuse reuse) : reuse_(reuse) {}
+
+  // Gives `object` a handle.
+  void* Add(std::shared_ptr<Object> object) {
+    void* handle;
+    if (reuse_ == Reuse::kLatestFirst && !free_.empty()) {
+      handle = free_.back();
+      free_.pop_back();
+    } else {
+      blocks_.emplace_back();
+      handle = &blocks_.back();
+    }
+    objects_[handle] = std::move(object);
+    return handle;
+  }
+
+  // The living object of a handle, or null.
+  std::shared_ptr<Object> Find(const void* handle) const {
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  // Whether the handle was one and was removed.
+  bool WasRemoved(const void* handle) const {
+    if (objects_.count(handle) != 0) return false;
+    for (const Block& block : blocks_) {
+      if (&block == handle) return true;
+    }
+    return false;
+  }
+
+  void Remove(const void* handle) {
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) return;
+    objects_.erase(found);
+    free_.push_back(const_cast<void*>(handle));
+  }
+
+  std::size_t size() const { return objects_.size(); }
+
+  // Living objects, in the order in which they were added.
+  std::vector<std::shared_ptr<Object>> All() const {
+    std::map<std::uint64_t, std::shared_ptr<Object>> sorted;
+    for (const auto& [handle, object] : objects_) {
+      sorted[object->id] = object;
+    }
+    std::vector<std::shared_ptr<Object>> all;
+    all.reserve(sorted.size());
+    for (auto& [id, object] : sorted) all.push_back(std::move(object));
+    return all;
+  }
+
+ private:
+  // As large as a small object, so that what callers take for a handle by
+  // mistake (an address near one) is none.
+  struct Block {
+    std::max_align_t storage[4];
+  };
+
+  const Reuse reuse_;
+  std::deque<Block> blocks_;
+  std::vector<void*> free_;
+  std::map<const void*, std::shared_ptr<Object>> objects_;
+};
+
+}  // namespace kvswap::sim
+
+#endif  // KVSWAP_SIM_HANDLE_TABLE_H_

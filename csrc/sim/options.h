@@ -1,0 +1,44 @@
+// The environment variables KVSWAP_SIM_*.
+
+#ifndef KVSWAP_SIM_OPTIONS_H_
+#define KVSWAP_SIM_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "csrc/sim/faults.h"
+
+namespace kvswap::sim {
+
+struct Options {
+  int driver_version = 0;  // as 12080
+  int device_count = 1;
+  std::uint64_t seed = 1;
+  std::string trace_file;  // empty: none
+  Faults faults;
+};
+
+// The versions that this library can pass for, by the symbols that it exports.
+struct VersionRange {
+  int first;
+  int last;
+  int preset;  // where no version is chosen
+};
+VersionRange VersionsOfThisLibrary();
+
+// Reads the environment; a malformed value ends the process with a message that
+// names the variable and the value.
+Options ReadOptions();
+
+// "12.8" as 12080; 0 where the text is no version.
+int ParseVersion(const std::string& text);
+std::string FormatVersion(int version);
+
+// One item of KVSWAP_SIM_FAULTS: into `faults`, or false.
+bool ParseFault(const std::string& text, Faults* faults);
+bool ParseLie(const std::string& text, LookupLie* lie);
+
+}  // namespace kvswap::sim
+
+#endif  // KVSWAP_SIM_OPTIONS_H_

@@ -1,0 +1,57 @@
+"""Moves KV-cache blocks between GPU and host memory.
+
+One call submits N independent copies, each an address to read, an address to
+write and a size in bytes::
+
+    import kvswap
+    import torch
+
+    gpu_cache = torch.empty(1024, 65536, dtype=torch.uint8, device="cuda")
+    cpu_cache = torch.empty(4096, 65536, dtype=torch.uint8, pin_memory=True)
+    gpu_blocks, cpu_blocks = torch.tensor([3, 5]), torch.tensor([70, 71])
+
+    block_bytes = gpu_cache.stride(0)
+    result = kvswap.swap_blocks_batch(
+        gpu_cache.data_ptr() + gpu_blocks * block_bytes,
+        cpu_cache.data_ptr() + cpu_blocks * block_bytes,
+        torch.full((2,), block_bytes),
+    )
+
+The copies run on torch's current stream (or the one passed as ``stream``) and
+may run after the call has returned: synchronise with that stream before reading
+what was copied, and keep both caches alive until then.
+
+``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
+used, ``stats`` what has been submitted. Arguments that are wrong raise
+``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
+neither torch, NumPy nor a GPU, and calls no function of the driver.
+
+``python -m kvswap demo`` shows an offload round.
+"""
+
+from kvswap._core import (
+    SwapResult,
+    __version__,
+    driver_info,
+    plan,
+    stats,
+    swap_blocks_batch,
+)
+from kvswap.errors import SwapError, UnsupportedError
+from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
+
+__all__ = [
+    "DriverEntry",
+    "DriverInfo",
+    "Memory",
+    "Plan",
+    "Statistics",
+    "SwapError",
+    "SwapResult",
+    "UnsupportedError",
+    "__version__",
+    "driver_info",
+    "plan",
+    "stats",
+    "swap_blocks_batch",
+]

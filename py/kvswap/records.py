@@ -1,0 +1,135 @@
+"""What kvswap's calls return: plans, the driver, counters, kinds of memory.
+
+All are immutable, compare by value and can be pickled. Names of engines,
+reasons, kinds and states are those of the library (``csrc/kvswap.h``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One side of a copy, as the driver describes it.
+
+    Attributes:
+        kind: "device", "pinned" (page-locked or registered host memory),
+            "managed", "pageable" (host memory that CUDA does not know), "none"
+            (neither the GPU's nor accessible host memory) or "unknown" (not
+            asked, or the driver would not say).
+        device: ordinal of the device it belongs to, or None.
+        range_start: address at which the allocation, registration or mapping
+            begins; 0 where it is not known, as of pageable memory.
+        range_size: bytes in it; 0 where it is not known.
+    """
+
+    kind: str
+    device: int | None
+    range_start: int
+    range_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a call with the same arguments would do now, and why.
+
+    Attributes:
+        engine: the engine that would run.
+        stream_kind: "legacy", "per_thread" or "created".
+        capturing: whether the stream captures, so that the copies would become
+            nodes of a graph.
+        device: ordinal of the device whose context would be used, or None.
+        copies: descriptors to submit.
+        dropped: descriptors of size zero, which copy nothing.
+        bytes: of all copies.
+        driver_calls: copy calls into the driver.
+        max_batch: descriptors in one batch call at most.
+        unavailable: for each engine that was asked for or preferred and would
+            not run: the reason, as "legacy_stream".
+        explanations: the same reasons as sentences.
+    """
+
+    engine: str
+    stream_kind: str
+    capturing: bool
+    device: int | None
+    copies: int
+    dropped: int
+    bytes: int
+    driver_calls: int
+    max_batch: int
+    unavailable: dict[str, str]
+    explanations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverEntry:
+    """One function that was looked up in the driver.
+
+    Attributes:
+        name: as cuGetProcAddress was asked for it.
+        version: the version it was asked for, as 12080 for CUDA 12.8.
+        required: whether no copy can be made without it.
+        present: whether it was found.
+        cuda_error: the CUresult that cuGetProcAddress returned.
+        query_status: its CUdriverProcAddressQueryResult, or None where the
+            driver's version of cuGetProcAddress tells none.
+        message: why it is missing; empty where it is present.
+    """
+
+    name: str
+    version: int
+    required: bool
+    present: bool
+    cuda_error: int
+    query_status: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DriverInfo:
+    """The CUDA driver, as this process found it.
+
+    Attributes:
+        usable: whether it has every required function.
+        driver_version: as 12080 for CUDA 12.8; 0 without a driver.
+        batch_available: whether it has cuMemcpyBatchAsync (since 12.8).
+        toolkit_version: CUDA_VERSION of the headers that this build was checked
+            against, 0 if it was built without. Binaries do not differ in it.
+        path: the library that was loaded; empty where none was.
+        message: why the driver is not usable; empty where it is.
+        tried: a line for each library that was tried: its name, the outcome.
+        entries: the functions that were looked up.
+    """
+
+    usable: bool
+    driver_version: int
+    batch_available: bool
+    toolkit_version: int
+    path: str
+    message: str
+    tried: tuple[str, ...]
+    entries: tuple[DriverEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What this process has submitted since its start, over all threads.
+
+    Attributes:
+        calls: of swap_blocks_batch that reached the library.
+        errors: calls among them that failed.
+        dropped: descriptors of size zero.
+        copies: copies submitted, for each engine.
+        bytes: bytes of them, for each engine.
+        fallbacks: calls in which an engine that was asked for or preferred did
+            not run, for each reason.
+    """
+
+    calls: int
+    errors: int
+    dropped: int
+    copies: dict[str, int]
+    bytes: dict[str, int]
+    fallbacks: dict[str, int]

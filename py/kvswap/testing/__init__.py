@@ -1,0 +1,1 @@
+"""Helpers for tests, demos and examples. Nothing here needs kvswap itself."""

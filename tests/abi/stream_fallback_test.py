@@ -1,0 +1,127 @@
+"""Which engine runs on which stream, why, and that every byte is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kvswap_sim
+import pytest
+from tests import child_process
+from tests.abi import drivers
+
+# Two seeds: the simulated driver runs work in another order with each.
+_SEEDS = (1, 20)
+
+
+def _run(scenario: str, version: str, *arguments: Any, seed: int = 1) -> dict[str, Any]:
+    outcome = child_process.run(
+        "tests.abi.scenarios",
+        scenario,
+        *arguments,
+        environment=kvswap_sim.environment(version, seed=seed),
+    )
+    assert isinstance(outcome, dict)
+    return outcome
+
+
+def _reason(version: str, kind: str) -> str | None:
+    """Why the batch engine cannot run; None: it can."""
+    if version in drivers.BEFORE_BATCH:
+        return "no_batch_symbol"
+    return "legacy_stream" if kind in ("null", "legacy") else None
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.parametrize("engine", ["auto", "batch", "loop"])
+@pytest.mark.parametrize(
+    "kind", ["null", "legacy", "per_thread", "created", "blocking"]
+)
+@pytest.mark.parametrize("version", ["11.4", "12.4", "12.8", "13.5"])
+def test_bytes_engine_and_reason(
+    version: str, kind: str, engine: str, seed: int
+) -> None:
+    outcome = _run("swap_round", version, kind, engine, seed=seed)
+    reason = _reason(version, kind)
+    runs = "batch" if engine != "loop" and reason is None else "loop"
+    expected_reasons = (
+        {} if engine == "loop" or reason is None else {"batch": reason}
+    )
+    assert outcome["engine"] == [runs] * 3
+    assert outcome["unavailable"] == [expected_reasons] * 3
+    assert outcome["device_differences"] == 0
+    assert outcome["host_differences"] == 0
+
+    function = "cuMemcpyBatchAsync" if runs == "batch" else "cuMemcpyAsync"
+    assert {call["name"] for call in outcome["calls"]} == {function}
+    assert {call["arguments"]["hStream"] for call in outcome["calls"]} == {
+        outcome["stream"]
+    }
+    assert len(outcome["calls"]) == outcome["planned_driver_calls"]
+    assert outcome["planned_calls_made"] == 0
+    assert outcome["submitted"] == outcome["kept"]
+    assert outcome["dropped"] > 0
+    assert outcome["submitted_bytes"] == outcome["bytes"]
+    assert not outcome["leaked"]
+    assert outcome["violations"] == []
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.parametrize("kind", ["null", "legacy", "per_thread", "created"])
+@pytest.mark.parametrize("version", ["12.4", "13.0"])
+def test_sources_are_read_in_stream_order(version: str, kind: str, seed: int) -> None:
+    outcome = _run("swap_reads_in_stream_order", version, kind, seed=seed)
+    assert outcome["differences"] == 0
+
+
+@pytest.mark.parametrize("engine", ["auto", "batch", "loop"])
+@pytest.mark.parametrize("version", ["11.4", "12.4", "12.8", "13.5"])
+def test_captured_copies_become_nodes(version: str, engine: str) -> None:
+    outcome = _run("capture_and_replay", version, engine)
+    assert outcome["engine"] == "loop"
+    if engine == "loop":
+        assert outcome["unavailable"] == {}
+    elif version in drivers.BEFORE_BATCH:
+        assert outcome["unavailable"] == {"batch": "no_batch_symbol"}
+    else:
+        assert outcome["unavailable"] == {"batch": "capturing"}
+    assert outcome["plan_capturing"]
+    assert outcome["capture_active"]
+    assert outcome["nodes"] == outcome["kept"]
+    assert outcome["untouched_before_launch"]
+    assert outcome["differences"] == [0, 0]
+    assert outcome["batch_calls"] == 0
+
+
+@pytest.mark.parametrize("version", ["11.4", "13.5"])
+def test_an_invalidated_capture_is_an_error_before_any_other_call(
+    version: str,
+) -> None:
+    outcome = _run("swap_on_invalidated_capture", version)
+    assert outcome["status_before"] == 2
+    assert outcome["error"]["status"] == "capture"
+    assert outcome["error"]["submitted"] == 0
+    assert "invalidated" in outcome["error"]["message"]
+    assert outcome["calls"] == ["cuStreamIsCapturing"]
+
+
+@pytest.mark.parametrize("version", ["11.4", "13.5"])
+def test_a_capture_elsewhere_stays_valid(version: str) -> None:
+    outcome = _run("swap_on_legacy_stream_during_a_capture", version)
+    error = outcome["error"]
+    assert (error["status"], error["cuda_error"], error["submitted"]) == (
+        "capture",
+        906,
+        0,
+    )
+    assert "non-blocking stream" in error["message"]
+    # Questions only: nothing that could disturb the capture.
+    assert set(outcome["calls"]) <= {
+        "cuCtxGetCurrent",
+        "cuCtxGetDevice",
+        "cuPointerGetAttributes",
+        "cuStreamIsCapturing",
+        "cuGetErrorName",
+    }
+    assert "cuStreamIsCapturing" in outcome["calls"]
+    assert outcome["capture_status"] == 1
+    assert outcome["differences"] == 0

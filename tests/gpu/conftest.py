@@ -1,0 +1,27 @@
+"""Tests on a real GPU, with torch; without one they are skipped, with the reason.
+
+    python -m pytest tests/gpu
+
+kvswap is imported from the folder that KVSWAP_PACKAGE_DIR names (it holds the folder
+`kvswap`), where that is set; build_module.py makes one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+if package_dir := os.environ.get("KVSWAP_PACKAGE_DIR"):
+    sys.path.insert(0, os.path.abspath(package_dir))
+
+
+@pytest.fixture(autouse=True)
+def gpu_is_idle() -> Iterator[None]:
+    """Errors of work that a test leaves running are that test's."""
+    from gpu_support import torch
+
+    yield
+    torch.cuda.synchronize()

@@ -1,0 +1,2139 @@
+"""Questions to a CUDA driver, real or simulated, with comparable answers.
+
+Each probe calls the driver in a process of its own and returns what the driver
+answered: result codes, indices, attributes relative to known addresses, or the
+signal that the process died of. Nothing depends on addresses or timing, so the
+answers of two drivers can be compared. The answers of a real one are recorded
+beside this file; conformance_test.py holds the simulated driver against them.
+
+    python3 tests/sim/probes.py [--library libcuda.so.1] [PROBE...] > answers.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import mmap
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+MIB = 1 << 20
+PAGE = 4096
+NO_INDEX = (1 << 64) - 1
+UNTOUCHED = 0x5A5A5A5A
+
+Answer = Any
+_PROBES: dict[str, Callable[[], Answer]] = {}
+_LIBRARY = "libcuda.so.1"
+
+
+def probe(function: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Makes a function a probe, under its own name."""
+    _PROBES[function.__name__] = function
+    return function
+
+
+# The driver -------------------------------------------------------------------
+
+
+def library() -> ctypes.CDLL:
+    return ctypes.CDLL(_LIBRARY)
+
+
+def call(function: str, *arguments: Any) -> int:
+    """Calls a driver function; integers are passed as 64 bits."""
+    wrapped = [
+        ctypes.c_uint64(argument) if isinstance(argument, int) else argument
+        for argument in arguments
+    ]
+    return int(getattr(library(), function)(*wrapped))
+
+
+def need(function: str, *arguments: Any) -> None:
+    """Calls a driver function that has to succeed for the probe to make sense."""
+    code = call(function, *arguments)
+    if code != 0:
+        raise RuntimeError(f"{function} answered {code}")
+
+
+def out(function: str, *arguments: Any) -> int:
+    """Calls a function that has to succeed; what it writes to its first."""
+    value = ctypes.c_uint64()
+    need(function, ctypes.byref(value), *arguments)
+    return value.value
+
+
+def start() -> int:
+    """Initialises the driver and makes device 0's primary context current."""
+    need("cuInit", 0)
+    context = out("cuDevicePrimaryCtxRetain", 0)
+    need("cuCtxSetCurrent", context)
+    return context
+
+
+def device_memory(size: int = MIB) -> int:
+    return out("cuMemAlloc_v2", size)
+
+
+def pinned_memory(size: int = MIB) -> int:
+    return out("cuMemHostAlloc", size, 0)
+
+
+def pageable_memory(size: int = MIB, protection: int = 0) -> int:
+    """Pages of the process, unknown to the driver, never given back."""
+    prot = protection or (mmap.PROT_READ | mmap.PROT_WRITE)
+    area = mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    ctypes.memset(address, 0x11, size)
+    _KEPT.append(area)
+    if prot != mmap.PROT_READ | mmap.PROT_WRITE:
+        libc = ctypes.CDLL(None)
+        libc.mprotect(
+            ctypes.c_void_p(address), ctypes.c_size_t(size), ctypes.c_int(prot)
+        )
+    return address
+
+
+_KEPT: list[Any] = []
+
+
+def wild_address() -> int:
+    """An address that nothing is mapped at."""
+    area = mmap.mmap(-1, MIB)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    libc = ctypes.CDLL(None)
+    libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(MIB))
+    _KEPT.append(area)
+    return address
+
+
+def stream(flags: int = 1) -> int:
+    return out("cuStreamCreate", flags)
+
+
+class Location(ctypes.Structure):
+    _fields_ = (("type", ctypes.c_int), ("id", ctypes.c_int))
+
+
+class AllocationProperties(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("handle_types", ctypes.c_int),
+        ("location", Location),
+        ("meta", ctypes.c_void_p),
+        ("flags", ctypes.c_ubyte * 8),
+    )
+
+
+class AccessDescriptor(ctypes.Structure):
+    _fields_ = (("location", Location), ("flags", ctypes.c_int))
+
+
+class CopyAttributes(ctypes.Structure):
+    _fields_ = (
+        ("order", ctypes.c_int),
+        ("source_hint", Location),
+        ("destination_hint", Location),
+        ("flags", ctypes.c_uint),
+    )
+
+
+def properties(device: int = 0) -> AllocationProperties:
+    value = AllocationProperties()
+    value.type = 1
+    value.location.type = 1
+    value.location.id = device
+    return value
+
+
+def reserve(size: int) -> int:
+    return out("cuMemAddressReserve", size, 0, 0, 0)
+
+
+def map_memory(address: int, size: int, access: int | None = 3) -> None:
+    handle = out("cuMemCreate", size, ctypes.byref(properties()), 0)
+    need("cuMemMap", address, size, 0, handle, 0)
+    need("cuMemRelease", handle)
+    if access is not None:
+        need("cuMemSetAccess", address, size, access_descriptor(access), 1)
+
+
+def access_descriptor(flags: int, device: int = 0) -> Any:
+    descriptor = AccessDescriptor()
+    descriptor.location.type = 1
+    descriptor.location.id = device
+    descriptor.flags = flags
+    return ctypes.byref(descriptor)
+
+
+def batch(
+    copies: list[tuple[int, int, int]],
+    on: int,
+    *,
+    orders: tuple[int, ...] = (1,),
+    indices: tuple[int, ...] = (0,),
+    attribute_count: int | None = None,
+    count: int | None = None,
+    null: tuple[str, ...] = (),
+    failed_index: bool = True,
+    flags: int = 0,
+    eight: bool = False,
+) -> list[Any]:
+    """cuMemcpyBatchAsync; its code and what became of failIdx."""
+    number = max(len(copies), 1)
+    arrays: dict[str, Any] = {
+        "dsts": (ctypes.c_uint64 * number)(*[copy[0] for copy in copies]),
+        "srcs": (ctypes.c_uint64 * number)(*[copy[1] for copy in copies]),
+        "sizes": (ctypes.c_size_t * number)(*[copy[2] for copy in copies]),
+        "attrs": (CopyAttributes * max(len(orders), 1))(),
+        "indices": (ctypes.c_size_t * max(len(indices), 1))(*indices),
+    }
+    for attribute, order in zip(arrays["attrs"], orders, strict=False):
+        attribute.order = order
+        attribute.flags = flags
+    for name in null:
+        arrays[name] = None
+    failed = ctypes.c_size_t(UNTOUCHED)
+    arguments = [
+        arrays["dsts"],
+        arrays["srcs"],
+        arrays["sizes"],
+        len(copies) if count is None else count,
+        arrays["attrs"],
+        arrays["indices"],
+        len(orders) if attribute_count is None else attribute_count,
+    ]
+    if eight:
+        return [call("cuMemcpyBatchAsync_v2", *arguments, on)]
+    arguments.append(ctypes.byref(failed) if failed_index else None)
+    code = call("cuMemcpyBatchAsync", *arguments, on)
+    shown: Any = failed.value
+    if shown == UNTOUCHED:
+        shown = "untouched"
+    elif shown == NO_INDEX:
+        shown = "none"
+    return [code, shown]
+
+
+def each(**questions: Callable[[], Answer]) -> Answer:
+    """Asks several questions, each in a process of its own.
+
+    The caller must not have initialised the driver: it could not be used in a
+    child then.
+    """
+    names = list(questions)
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        answers = list(
+            pool.map(lambda name: in_child(questions[name]), names)
+        )
+    return dict(zip(names, answers, strict=True))
+
+
+_FORK_LOCK = threading.Lock()
+
+
+def in_child(question: Callable[[], Answer]) -> Answer:
+    """Runs a question in a child process; its answer, or how it died."""
+    global _FORK_LOCK
+    with _FORK_LOCK:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            # The child may ask a child of its own.
+            _FORK_LOCK = threading.Lock()
+            status = 1
+            try:
+                os.close(reader)
+                # What the simulated driver says before it dies is expected.
+                null = os.open(os.devnull, os.O_WRONLY)
+                if not os.environ.get("PROBES_VERBOSE"):
+                    os.dup2(null, 2)
+                try:
+                    answer = question()
+                except Exception as error:  # noqa: BLE001 - it is the answer
+                    answer = f"{type(error).__name__}: {error}"
+                text = json.dumps(answer).encode()
+                while text:
+                    text = text[os.write(writer, text) :]
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        content = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return signal.Signals(os.WTERMSIG(status)).name
+    if not content:
+        return f"exit {os.WEXITSTATUS(status)}"
+    return json.loads(content)
+
+
+def in_thread(question: Callable[[], Answer]) -> Answer:
+    """Runs a question in a new thread of this process."""
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(question()))
+    thread.start()
+    thread.join()
+    return answers[0] if answers else "no answer"
+
+
+# Lookup -----------------------------------------------------------------------
+
+
+def look_up(name: str, version: int, flags: int = 1) -> list[Any]:
+    """cuGetProcAddress_v2; its code, the pointer's kind, and the status."""
+    function = ctypes.c_void_p(UNTOUCHED)
+    status = ctypes.c_int(77)
+    code = call(
+        "cuGetProcAddress_v2",
+        name.encode(),
+        ctypes.byref(function),
+        version,
+        flags,
+        ctypes.byref(status),
+    )
+    return [code, pointer_kind(function.value), status.value]
+
+
+def look_up_short(name: str, version: int, flags: int = 1) -> list[Any]:
+    """cuGetProcAddress, the 4-argument form."""
+    function = ctypes.c_void_p(UNTOUCHED)
+    code = call(
+        "cuGetProcAddress", name.encode(), ctypes.byref(function), version, flags
+    )
+    return [code, pointer_kind(function.value)]
+
+
+def pointer_kind(value: int | None) -> str:
+    if not value:
+        return "null"
+    return "untouched" if value == UNTOUCHED else "function"
+
+
+@probe
+def lookup() -> Answer:
+    answer = {}
+    for name, version in (
+        ("cuMemcpyBatchAsync", 12070),
+        ("cuMemcpyBatchAsync", 12080),
+        ("cuMemcpyBatchAsync", 13000),
+        ("cuMemcpyBatchAsync", 0),
+        ("cuMemcpyBatchAsync", -1),
+        ("cuMemcpyBatchAsync", 99000),
+        ("cuMemcpyBatchAsync_v2", 13000),
+        ("cuMemAlloc_v2", 13000),
+        ("cuMemAlloc", 3020),
+        ("cuMemAlloc", 3010),
+        ("cuNoSuchFunction", 12000),
+        ("cuNoSuchFunction", 99000),
+        ("", 12000),
+        ("cuGetProcAddress", 11030),
+        ("cuGetProcAddress", 11020),
+        ("cuGetProcAddress", 12000),
+        ("cuCtxGetId", 11080),
+        ("cuCtxGetId", 12000),
+        ("cuDevicePrimaryCtxRelease", 7000),
+        ("cuStreamBeginCapture", 10000),
+        ("cuStreamBeginCapture", 10010),
+        ("cuInit", 2000),
+        ("cuInit", 1000),
+    ):
+        answer[f"{name} {version}"] = look_up(name, version)
+        answer[f"{name} {version} short"] = look_up_short(name, version)
+    return answer
+
+
+@probe
+def lookup_flags() -> Answer:
+    return {
+        f"{name} {flags}": look_up(name, 12080, flags)
+        for name in ("cuMemcpyAsync", "cuMemAlloc", "cuNoSuchFunction")
+        for flags in (0, 1, 2, 3, 4, 5, 8)
+    }
+
+
+@probe
+def lookup_identity() -> Answer:
+    """Which lookups give the same function."""
+
+    def found(name: str, version: int, flags: int = 1) -> int:
+        function = ctypes.c_void_p()
+        status = ctypes.c_int()
+        need(
+            "cuGetProcAddress_v2",
+            name.encode(),
+            ctypes.byref(function),
+            version,
+            flags,
+            ctypes.byref(status),
+        )
+        return function.value or 0
+
+    return {
+        "batch 12080 = 12090": found("cuMemcpyBatchAsync", 12080)
+        == found("cuMemcpyBatchAsync", 12090),
+        "batch 12080 = 13000": found("cuMemcpyBatchAsync", 12080)
+        == found("cuMemcpyBatchAsync", 13000),
+        "legacy = per thread": found("cuMemcpyAsync", 12080)
+        == found("cuMemcpyAsync", 12080, 2),
+        "legacy = default": found("cuMemcpyAsync", 12080)
+        == found("cuMemcpyAsync", 12080, 0),
+        "plain = per thread": found("cuMemAlloc", 12080)
+        == found("cuMemAlloc", 12080, 2),
+        "stream context 9020 = 12050": found("cuStreamGetCtx", 9020)
+        == found("cuStreamGetCtx", 12050),
+        "device 2000 = 13000": found("cuCtxGetDevice", 2000)
+        == found("cuCtxGetDevice", 13000),
+        "synchronize 2000 = 13000": found("cuCtxSynchronize", 2000)
+        == found("cuCtxSynchronize", 13000),
+        "release 7000 = 11000": found("cuDevicePrimaryCtxRelease", 7000)
+        == found("cuDevicePrimaryCtxRelease", 11000),
+        "instantiate 11000 = 12000": found("cuGraphInstantiate", 11000)
+        == found("cuGraphInstantiate", 12000),
+        "capture info 11030 = 12030": found("cuStreamGetCaptureInfo", 11030)
+        == found("cuStreamGetCaptureInfo", 12030),
+    }
+
+
+@probe
+def lookup_null_arguments() -> Answer:
+    function = ctypes.c_void_p(UNTOUCHED)
+    status = ctypes.c_int(77)
+    f, s = ctypes.byref(function), ctypes.byref(status)
+    return each(
+        symbol=lambda: call("cuGetProcAddress_v2", None, f, 12000, 1, s),
+        function=lambda: call(
+            "cuGetProcAddress_v2", b"cuInit", None, 12000, 1, s
+        ),
+        status=lambda: call(
+            "cuGetProcAddress_v2", b"cuInit", f, 12000, 1, None
+        ),
+        short_symbol=lambda: call("cuGetProcAddress", None, f, 12000, 1),
+        short_function=lambda: call(
+            "cuGetProcAddress", b"cuInit", None, 12000, 1
+        ),
+    )
+
+
+# Initialisation ---------------------------------------------------------------
+
+
+@probe
+def before_initialisation() -> Answer:
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    attribute = (ctypes.c_int * 1)(2)
+    values = (ctypes.c_void_p * 1)(ctypes.addressof(word))
+    return {
+        "cuDriverGetVersion": call("cuDriverGetVersion", w),
+        "cuGetErrorName": call("cuGetErrorName", 1, w),
+        "cuGetErrorString": call("cuGetErrorString", 1, w),
+        "cuDeviceGet": call("cuDeviceGet", w, 0),
+        "cuDeviceGetCount": call("cuDeviceGetCount", w),
+        "cuDevicePrimaryCtxGetState": call(
+            "cuDevicePrimaryCtxGetState", 0, w, w
+        ),
+        "cuDevicePrimaryCtxRetain": call("cuDevicePrimaryCtxRetain", w, 0),
+        "cuCtxGetCurrent": call("cuCtxGetCurrent", w),
+        "cuCtxGetDevice": call("cuCtxGetDevice", w),
+        "cuCtxPopCurrent": call("cuCtxPopCurrent_v2", w),
+        "cuStreamIsCapturing": call("cuStreamIsCapturing", 0, w),
+        "cuStreamGetCtx": call("cuStreamGetCtx", 0, w),
+        "cuMemcpyAsync": call("cuMemcpyAsync", 0, 0, 0, 0),
+        "cuPointerGetAttributes": call(
+            "cuPointerGetAttributes", 1, attribute, values, 4096
+        ),
+        "batch": batch([(4096, 4096, 8)], 2),
+        "cuInit flags": call("cuInit", 1),
+        "unknown error": [
+            call("cuGetErrorName", 12345, w),
+            call("cuGetErrorString", 12345, w),
+        ],
+        "null": [
+            call("cuDriverGetVersion", None),
+            call("cuGetErrorName", 1, None),
+        ],
+    }
+
+
+@probe
+def after_fork() -> Answer:
+    """A child of a process that had initialised the driver."""
+    start()
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+
+    def ask() -> Answer:
+        return {
+            "cuDriverGetVersion": call("cuDriverGetVersion", w),
+            "cuInit": call("cuInit", 0),
+            "cuGetErrorName": call("cuGetErrorName", 1, w),
+            "cuGetProcAddress": look_up("cuInit", 12000),
+            "cuDeviceGetCount": call("cuDeviceGetCount", w),
+            "cuCtxGetCurrent": call("cuCtxGetCurrent", w),
+            "cuCtxGetDevice": call("cuCtxGetDevice", w),
+            "cuMemAlloc": call("cuMemAlloc_v2", w, 100),
+            "cuStreamCreate": call("cuStreamCreate", w, 0),
+        }
+
+    return in_child(ask)
+
+
+@probe
+def after_fork_uninitialised() -> Answer:
+    """A child of a process that had only looked functions up."""
+    word = ctypes.c_uint64()
+    look_up("cuInit", 12000)
+
+    def ask() -> Answer:
+        return [
+            call("cuInit", 0),
+            call("cuDeviceGetCount", ctypes.byref(word)),
+        ]
+
+    return in_child(ask)
+
+
+# Contexts ---------------------------------------------------------------------
+
+
+def context_id(context: int | None) -> Any:
+    value = ctypes.c_uint64()
+    code = call("cuCtxGetId", context, ctypes.byref(value))
+    return value.value if code == 0 else f"code {code}"
+
+
+@probe
+def primary_context() -> Answer:
+    need("cuInit", 0)
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+
+    def active() -> int:
+        flags, on = ctypes.c_uint(), ctypes.c_int()
+        need(
+            "cuDevicePrimaryCtxGetState",
+            0,
+            ctypes.byref(flags),
+            ctypes.byref(on),
+        )
+        return on.value
+
+    answer: dict[str, Any] = {"active at first": active()}
+    answer["release unretained"] = call("cuDevicePrimaryCtxRelease_v2", 0)
+    first = out("cuDevicePrimaryCtxRetain", 0)
+    first_id = context_id(first)
+    answer["active retained"] = active()
+    second = out("cuDevicePrimaryCtxRetain", 0)
+    answer["same handle"] = first == second
+    answer["current after retain"] = out("cuCtxGetCurrent") != 0
+    answer["destroy"] = call("cuCtxDestroy_v2", first)
+    answer["release once"] = [
+        call("cuDevicePrimaryCtxRelease_v2", 0),
+        active(),
+    ]
+    need("cuCtxPushCurrent_v2", first)
+    answer["release twice"] = [
+        call("cuDevicePrimaryCtxRelease_v2", 0),
+        active(),
+    ]
+    answer["current after release"] = out("cuCtxGetCurrent") == first
+    answer["device after release"] = call("cuCtxGetDevice", w)
+    answer["synchronize after release"] = call("cuCtxSynchronize")
+    answer["allocate after release"] = call("cuMemAlloc_v2", w, 100)
+    answer["stream after release"] = call("cuStreamCreate", w, 0)
+    answer["id after release"] = isinstance(context_id(first), int)
+    answer["release thrice"] = call("cuDevicePrimaryCtxRelease_v2", 0)
+    third = out("cuDevicePrimaryCtxRetain", 0)
+    answer["same handle again"] = third == first
+    answer["same id again"] = context_id(third) == first_id
+    answer["usable again"] = call("cuCtxSynchronize")
+    answer["bad device"] = [
+        call("cuDevicePrimaryCtxRetain", w, 99),
+        call("cuDevicePrimaryCtxRelease_v2", 99),
+        call("cuDeviceGet", w, 99),
+        call("cuDevicePrimaryCtxRetain", w, -1),
+    ]
+    return answer
+
+
+@probe
+def context_stack() -> Answer:
+    need("cuInit", 0)
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    answer: dict[str, Any] = {
+        "pop empty": call("cuCtxPopCurrent_v2", w),
+        "device empty": call("cuCtxGetDevice", w),
+        "current empty": [call("cuCtxGetCurrent", w), word.value],
+        "id empty": context_id(None),
+        "synchronize empty": call("cuCtxSynchronize"),
+        "push null": call("cuCtxPushCurrent_v2", None),
+        "set null on empty": call("cuCtxSetCurrent", None),
+    }
+    first = out("cuCtxCreate_v2", 0, 0)
+    second = out("cuCtxCreate_v2", 0, 0)
+    answer["current is latest"] = out("cuCtxGetCurrent") == second
+    answer["set null"] = [
+        call("cuCtxSetCurrent", None),
+        out("cuCtxGetCurrent") == first,
+        out("cuCtxGetCurrent"),
+    ][:2]
+    answer["depth after set null"] = call("cuCtxPopCurrent_v2", w)
+    answer["depth after pop"] = call("cuCtxPopCurrent_v2", w)
+    answer["destroy not current"] = call("cuCtxDestroy_v2", second)
+    need("cuCtxPushCurrent_v2", first)
+    need("cuCtxPushCurrent_v2", first)
+    answer["destroy current twice"] = call("cuCtxDestroy_v2", first)
+    answer["current after destroy"] = out("cuCtxGetCurrent") == first
+    answer["pop after destroy"] = call("cuCtxPopCurrent_v2", w)
+    answer["ids differ"] = True
+    return answer
+
+
+@probe
+def destroyed_context() -> Answer:
+    """Current to another thread while it is destroyed."""
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+
+    def ask(question: Callable[[int], Answer]) -> Callable[[], Answer]:
+        def run() -> Answer:
+            need("cuInit", 0)
+            context = out("cuCtxCreate_v2", 0, 0)
+            in_thread(lambda: call("cuCtxDestroy_v2", context))
+            return question(context)
+
+        return run
+
+    return each(
+        current=ask(lambda context: out("cuCtxGetCurrent") == context),
+        device=ask(lambda _: call("cuCtxGetDevice", w)),
+        synchronize=ask(lambda _: call("cuCtxSynchronize")),
+        allocate=ask(lambda _: call("cuMemAlloc_v2", w, 100)),
+        stream=ask(lambda _: call("cuStreamCreate", w, 0)),
+        legacy_stream=ask(lambda _: call("cuStreamIsCapturing", 0, w)),
+        legacy_context=ask(lambda _: call("cuStreamGetCtx", 0, w)),
+        pop=ask(lambda _: call("cuCtxPopCurrent_v2", w)),
+        push=ask(lambda context: call("cuCtxPushCurrent_v2", context)),
+        identify=ask(lambda context: context_id(context)),
+        destroy=ask(lambda context: call("cuCtxDestroy_v2", context)),
+    )
+
+
+@probe
+def context_handles_reused() -> Answer:
+    need("cuInit", 0)
+    first = out("cuCtxCreate_v2", 0, 0)
+    first_id = context_id(first)
+    need("cuCtxDestroy_v2", first)
+    second = out("cuCtxCreate_v2", 0, 0)
+    return {
+        "same id": context_id(second) == first_id,
+        "api version": call("cuCtxGetApiVersion", second, ctypes.byref(
+            ctypes.c_uint()
+        )),
+    }
+
+
+@probe
+def without_context() -> Answer:
+    """A thread with no current context."""
+    context = start()
+    on = stream()
+    blocking = stream(0)
+    device, pinned = device_memory(), pinned_memory()
+    need("cuCtxPopCurrent_v2", None)
+    assert context
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    size = 64
+    return {
+        "allocate": call("cuMemAlloc_v2", w, 100),
+        "allocate host": call("cuMemHostAlloc", w, 100, 0),
+        "stream create": call("cuStreamCreate", w, 0),
+        "event create": call("cuEventCreate", w, 2),
+        "copy created": call("cuMemcpyAsync", device, pinned, size, on),
+        "copy blocking": call("cuMemcpyAsync", device, pinned, size, blocking),
+        "copy legacy": call("cuMemcpyAsync", device, pinned, size, 0),
+        "copy legacy 1": call("cuMemcpyAsync", device, pinned, size, 1),
+        "copy per thread": call("cuMemcpyAsync", device, pinned, size, 2),
+        "batch created": batch([(device, pinned, size)], on),
+        "batch legacy": batch([(device, pinned, size)], 0),
+        "batch legacy 1": batch([(device, pinned, size)], 1),
+        "batch per thread": batch([(device, pinned, size)], 2),
+        "fill created": call("cuMemsetD8Async", device, 1, size, on),
+        "synchronize created": call("cuStreamSynchronize", on),
+        "query created": call("cuStreamQuery", on),
+        "context of created": call("cuStreamGetCtx", on, w),
+        "context of legacy": call("cuStreamGetCtx", 0, w),
+        "capturing created": call("cuStreamIsCapturing", on, w),
+        "capturing legacy": call("cuStreamIsCapturing", 0, w),
+        "copy synchronous": call("cuMemcpy", device, pinned, size),
+        "free": call("cuMemFree_v2", device),
+        "free host": call("cuMemFreeHost", pinned),
+        "register": call("cuMemHostRegister_v2", pageable_memory(), MIB, 0),
+        "exchange mode": call(
+            "cuThreadExchangeStreamCaptureMode",
+            ctypes.byref(ctypes.c_int(2)),
+        ),
+        "destroy stream": call("cuStreamDestroy_v2", on),
+    }
+
+
+@probe
+def foreign_context() -> Answer:
+    """A stream of one context while another is current."""
+    start()
+    on = stream()
+    event = out("cuEventCreate", 2)
+    device, pinned = device_memory(), pinned_memory()
+    out("cuCtxCreate_v2", 0, 0)
+    word = ctypes.c_uint64()
+    answer: dict[str, Any] = {
+        "copy": call("cuMemcpyAsync", device, pinned, 64, on),
+        "batch": batch([(device, pinned, 64)], on),
+        "synchronize": call("cuStreamSynchronize", on),
+        "capturing": call("cuStreamIsCapturing", on, ctypes.byref(word)),
+        "record event": call("cuEventRecord", event, on),
+        "record here": call("cuEventRecord", event, stream()),
+        "wait here": call("cuStreamWaitEvent", stream(), event, 0),
+        "copy of foreign memory": call(
+            "cuMemcpyAsync", device, pinned, 64, stream()
+        ),
+        "batch of foreign memory": batch([(device, pinned, 64)], stream()),
+        "attributes of foreign memory": attributes(device, device),
+        "attributes of foreign pinned": attributes(pinned, pinned),
+        "free foreign": call("cuMemFree_v2", device),
+    }
+    return answer
+
+
+# Stream handles ---------------------------------------------------------------
+
+
+@probe
+def stream_handles() -> Answer:
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    zeros = (ctypes.c_uint64 * 512)()
+
+    def ask(handle: str, action: str) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            device, pinned = device_memory(), pinned_memory()
+            if handle == "destroyed":
+                value = stream()
+                need("cuStreamDestroy_v2", value)
+            elif handle == "small":
+                value = 3
+            else:
+                value = ctypes.addressof(zeros)
+            if action == "copy":
+                return call("cuMemcpyAsync", device, pinned, 64, value)
+            if action == "batch":
+                return batch([(device, pinned, 64)], value)
+            if action == "capturing":
+                return call("cuStreamIsCapturing", value, w)
+            if action == "context":
+                return call("cuStreamGetCtx", value, w)
+            return call("cuStreamSynchronize", value)
+
+        return run
+
+    return each(
+        **{
+            f"{handle} {action}": ask(handle, action)
+            for handle in ("destroyed", "small", "foreign")
+            for action in (
+                "copy",
+                "batch",
+                "capturing",
+                "context",
+                "synchronize",
+            )
+        }
+    )
+
+
+@probe
+def destroy_special_streams() -> Answer:
+    return each(
+        legacy=lambda: (start(), call("cuStreamDestroy_v2", 0))[1],
+        legacy_1=lambda: (start(), call("cuStreamDestroy_v2", 1))[1],
+        per_thread=lambda: (start(), call("cuStreamDestroy_v2", 2))[1],
+    )
+
+
+@probe
+def stream_properties() -> Answer:
+    start()
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+
+    def flags(on: int) -> Any:
+        value = ctypes.c_uint(99)
+        return [call("cuStreamGetFlags", on, ctypes.byref(value)), value.value]
+
+    def same_context(on: int) -> Any:
+        code = call("cuStreamGetCtx", on, w)
+        return [code, word.value == out("cuCtxGetCurrent")]
+
+    return {
+        "bad flags": call("cuStreamCreate", w, 2),
+        "flags": [flags(stream(0)), flags(stream(1)), flags(0), flags(2)],
+        "contexts": [same_context(on) for on in (stream(), 0, 1, 2)],
+        "context null": call("cuStreamGetCtx", stream(), None),
+        "capturing null": call("cuStreamIsCapturing", stream(), None),
+        "capturing": [
+            call("cuStreamIsCapturing", on, w) for on in (stream(), 0, 1, 2)
+        ],
+        "event flags": [
+            call("cuEventCreate", w, value) for value in (0, 1, 2, 3, 8)
+        ],
+    }
+
+
+# Pointer attributes -------------------------------------------------------------
+
+_ATTRIBUTES: dict[str, tuple[int, Any]] = {
+    "context": (1, ctypes.c_uint64),
+    "type": (2, ctypes.c_uint),
+    "device pointer": (3, ctypes.c_uint64),
+    "host pointer": (4, ctypes.c_uint64),
+    "managed": (8, ctypes.c_int),
+    "ordinal": (9, ctypes.c_int),
+    "range start": (11, ctypes.c_uint64),
+    "range size": (12, ctypes.c_uint64),
+    "mapped": (13, ctypes.c_int),
+    "access": (16, ctypes.c_int),
+    "mapping size": (18, ctypes.c_uint64),
+    "mapping base": (19, ctypes.c_uint64),
+}
+
+
+def attributes(pointer: int, base: int) -> Any:
+    """All attributes of a pointer, addresses relative to `base`."""
+    names = list(_ATTRIBUTES)
+    numbers = (ctypes.c_int * len(names))(
+        *[_ATTRIBUTES[name][0] for name in names]
+    )
+    values = [_ATTRIBUTES[name][1](0) for name in names]
+    pointers = (ctypes.c_void_p * len(names))(
+        *[ctypes.addressof(value) for value in values]
+    )
+    code = call(
+        "cuPointerGetAttributes", len(names), numbers, pointers, pointer
+    )
+    if code != 0:
+        return f"code {code}"
+    answer: dict[str, Any] = {}
+    for name, value in zip(names, values, strict=True):
+        shown: Any = value.value
+        if name == "context":
+            shown = shown != 0
+        elif name in (
+            "device pointer",
+            "host pointer",
+            "range start",
+            "mapping base",
+        ):
+            shown = f"+{shown - base}" if shown >= base > 0 else shown
+        answer[name] = shown
+    return answer
+
+
+def single_attributes(pointer: int) -> Any:
+    """The result codes of asking for each attribute alone."""
+    value = (ctypes.c_uint64 * 4)()
+    return {
+        name: call("cuPointerGetAttribute", value, number, pointer)
+        for name, (number, _) in _ATTRIBUTES.items()
+    }
+
+
+def kinds_of_memory() -> Iterator[tuple[str, int, int]]:
+    """Every kind of memory: a name, a pointer into it, its base."""
+    device = device_memory(3 * MIB)
+    yield "device", device + 5, device
+    small = device_memory(1000)
+    yield "small device", small + 999, small
+    pinned = pinned_memory(1000)
+    yield "pinned", pinned + 5, pinned
+    area = pageable_memory()
+    need("cuMemHostRegister_v2", area + 100, 5000, 0)
+    yield "registered", area + 105, area + 100
+    need("cuMemHostRegister_v2", area + 8 * PAGE, PAGE, 8)
+    yield "registered read-only", area + 8 * PAGE + 1, area + 8 * PAGE
+    managed = out("cuMemAllocManaged", MIB, 1)
+    yield "managed", managed + 5, managed
+    reservation = reserve(16 * MIB)
+    map_memory(reservation + 2 * MIB, 4 * MIB)
+    map_memory(reservation + 6 * MIB, 2 * MIB, None)
+    yield "mapped", reservation + 3 * MIB, reservation
+    yield "mapped without access", reservation + 7 * MIB, reservation
+    yield "reserved", reservation + 9 * MIB, reservation
+    pool = out("cuMemAllocAsync", MIB, 0)
+    yield "pool", pool + 5, pool
+    yield "pageable", pageable_memory() + 5, 0
+    yield "past device", device + 64 * MIB, 0
+    yield "null", 0, 0
+    freed = device_memory(4 * MIB)
+    need("cuMemFree_v2", freed)
+    yield "freed", freed, 0
+
+
+@probe
+def pointer_attributes() -> Answer:
+    start()
+    return {
+        name: attributes(pointer, base)
+        for name, pointer, base in kinds_of_memory()
+    }
+
+
+@probe
+def pointer_attributes_without_context() -> Answer:
+    start()
+    kinds = list(kinds_of_memory())
+    need("cuCtxPopCurrent_v2", None)
+    return {name: attributes(pointer, base) for name, pointer, base in kinds}
+
+
+@probe
+def single_pointer_attributes() -> Answer:
+    start()
+    return {
+        name: single_attributes(pointer)
+        for name, pointer, _ in kinds_of_memory()
+    }
+
+
+@probe
+def single_pointer_attributes_without_context() -> Answer:
+    start()
+    kinds = list(kinds_of_memory())
+    need("cuCtxPopCurrent_v2", None)
+    return {name: single_attributes(pointer) for name, pointer, _ in kinds}
+
+
+@probe
+def address_ranges() -> Answer:
+    start()
+    answer = {}
+    for name, pointer, base in kinds_of_memory():
+        start_address, size = ctypes.c_uint64(), ctypes.c_size_t()
+        code = call(
+            "cuMemGetAddressRange_v2",
+            ctypes.byref(start_address),
+            ctypes.byref(size),
+            pointer,
+        )
+        answer[name] = (
+            [f"+{start_address.value - base}", size.value]
+            if code == 0
+            else f"code {code}"
+        )
+    return answer
+
+
+@probe
+def known_attributes() -> Answer:
+    """Which attribute numbers the driver knows."""
+    start()
+    pointer = device_memory()
+    value = (ctypes.c_uint64 * 4)()
+    number = ctypes.c_int()
+    pointers = (ctypes.c_void_p * 1)(ctypes.addressof(value))
+    answer = {}
+    for number.value in range(0, 24):
+        if number.value == 5:
+            continue  # P2P tokens: a deprecated structure
+        answer[str(number.value)] = call(
+            "cuPointerGetAttributes",
+            1,
+            ctypes.byref(number),
+            pointers,
+            pointer,
+        )
+    answer["none"] = call(
+        "cuPointerGetAttributes", 0, ctypes.byref(number), pointers, pointer
+    )
+    return answer
+
+
+# Allocation and registration -----------------------------------------------------
+
+
+@probe
+def allocation() -> Answer:
+    start()
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    device, pinned = device_memory(), pinned_memory()
+    managed = out("cuMemAllocManaged", MIB, 1)
+    answer = {
+        "size 0": call("cuMemAlloc_v2", w, 0),
+        "null": call("cuMemAlloc_v2", None, 100),
+        "too large": call("cuMemAlloc_v2", w, 1 << 50),
+        "host size 0": call("cuMemHostAlloc", w, 0, 0),
+        "host flags": call("cuMemHostAlloc", w, 100, 0x100),
+        "managed flags": [
+            call("cuMemAllocManaged", w, 100, flags) for flags in (0, 3, 4)
+        ],
+        "managed size 0": call("cuMemAllocManaged", w, 0, 1),
+        "free null": call("cuMemFree_v2", 0),
+        "free inside": call("cuMemFree_v2", device + 512),
+        "free pinned as device": call("cuMemFree_v2", pinned),
+        "free pageable": call("cuMemFree_v2", pageable_memory()),
+        "free host inside": call("cuMemFreeHost", pinned + 512),
+        "free host pageable": call("cuMemFreeHost", pageable_memory()),
+        "free host null": call("cuMemFreeHost", None),
+        "free host device": call("cuMemFreeHost", device),
+        "free": call("cuMemFree_v2", device),
+        "free again": call("cuMemFree_v2", device),
+        "free managed": call("cuMemFree_v2", managed),
+        "free host": call("cuMemFreeHost", pinned),
+        "free host again": call("cuMemFreeHost", pinned),
+        "pool size 0": call("cuMemAllocAsync", w, 0, 0),
+        "free async pageable": call("cuMemFreeAsync", pageable_memory(), 0),
+        "free async device": call("cuMemFreeAsync", device_memory(), 0),
+        "free pool": call("cuMemFree_v2", out("cuMemAllocAsync", 100, 0)),
+    }
+    return answer
+
+
+@probe
+def registration() -> Answer:
+    start()
+    area = pageable_memory(64 * PAGE)
+    pinned = pinned_memory()
+    device = device_memory()
+    read_only = pageable_memory(PAGE, mmap.PROT_READ)
+    answer: dict[str, Any] = {
+        "null": call("cuMemHostRegister_v2", None, PAGE, 0),
+        "size 0": call("cuMemHostRegister_v2", area, 0, 0),
+        "bad flags": call("cuMemHostRegister_v2", area, PAGE, 0x100),
+        "pages": call("cuMemHostRegister_v2", area, 2 * PAGE, 0),
+        "again": call("cuMemHostRegister_v2", area, 2 * PAGE, 0),
+        "inside": call("cuMemHostRegister_v2", area + PAGE, 100, 0),
+        "overlapping": call("cuMemHostRegister_v2", area + PAGE, 4 * PAGE, 0),
+        "adjacent": call("cuMemHostRegister_v2", area + 2 * PAGE, PAGE, 0),
+        "part of a page": call(
+            "cuMemHostRegister_v2", area + 8 * PAGE + 64, 100, 0
+        ),
+        "same page, other part": call(
+            "cuMemHostRegister_v2", area + 8 * PAGE + 1024, 100, 0
+        ),
+        "same page, adjacent": call(
+            "cuMemHostRegister_v2", area + 8 * PAGE + 1124, 100, 0
+        ),
+        "same page, overlapping": call(
+            "cuMemHostRegister_v2", area + 8 * PAGE + 1100, 100, 0
+        ),
+        "pinned": call("cuMemHostRegister_v2", pinned, PAGE, 0),
+        "device": call("cuMemHostRegister_v2", device, PAGE, 0),
+        "wild": call("cuMemHostRegister_v2", wild_address(), PAGE, 0),
+        "read-only pages": call("cuMemHostRegister_v2", read_only, PAGE, 0),
+        "read-only pages, so told": call(
+            "cuMemHostRegister_v2", read_only, PAGE, 8
+        ),
+        "read-only attribute": out("cuDeviceGetAttribute", 113, 0),
+        "unregister inside": call("cuMemHostUnregister", area + 64),
+        "unregister": call("cuMemHostUnregister", area),
+        "unregister again": call("cuMemHostUnregister", area),
+        "unregister null": call("cuMemHostUnregister", None),
+        "unregister pinned": call("cuMemHostUnregister", pinned),
+        "unregister device": call("cuMemHostUnregister", device),
+        "unregister pageable": call("cuMemHostUnregister", area + 32 * PAGE),
+        "host flags of registered": call(
+            "cuMemHostGetFlags",
+            ctypes.byref(ctypes.c_uint()),
+            area + 2 * PAGE,
+        ),
+    }
+    return answer
+
+
+@probe
+def virtual_memory() -> Answer:
+    start()
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    p = ctypes.byref(properties())
+    bad_device = ctypes.byref(properties(99))
+    host_location = properties()
+    host_location.location.type = 2
+    granularity = out("cuMemGetAllocationGranularity", p, 0)
+    base = reserve(32 * MIB)
+    handle = out("cuMemCreate", 4 * MIB, p, 0)
+    answer: dict[str, Any] = {
+        "granularity": granularity,
+        "reserve 0": call("cuMemAddressReserve", w, 0, 0, 0, 0),
+        "reserve odd": call("cuMemAddressReserve", w, 1000, 0, 0, 0),
+        "reserve flags": call("cuMemAddressReserve", w, 2 * MIB, 0, 0, 1),
+        "reserve alignment": call("cuMemAddressReserve", w, 2 * MIB, 3, 0, 0),
+        "create odd": call("cuMemCreate", w, 1000, p, 0),
+        "create 0": call("cuMemCreate", w, 0, p, 0),
+        "create bad device": call("cuMemCreate", w, 2 * MIB, bad_device, 0),
+        "create flags": call("cuMemCreate", w, 2 * MIB, p, 1),
+        "map": call("cuMemMap", base, 4 * MIB, 0, handle, 0),
+        "map over": call("cuMemMap", base, 4 * MIB, 0, handle, 0),
+        "map overlapping": call(
+            "cuMemMap", base + 2 * MIB, 4 * MIB, 0, handle, 0
+        ),
+        "map twice elsewhere": call(
+            "cuMemMap", base + 8 * MIB, 4 * MIB, 0, handle, 0
+        ),
+        "map part": call("cuMemMap", base + 16 * MIB, 2 * MIB, 0, handle, 0),
+        "map offset": call(
+            "cuMemMap", base + 20 * MIB, 2 * MIB, 2 * MIB, handle, 0
+        ),
+        "map too large": call(
+            "cuMemMap", base + 24 * MIB, 8 * MIB, 0, handle, 0
+        ),
+        "map odd": call("cuMemMap", base + 24 * MIB + 512, 512, 0, handle, 0),
+        "map outside": call("cuMemMap", base + 30 * MIB, 4 * MIB, 0, handle, 0),
+        "map bad handle": call(
+            "cuMemMap", base + 24 * MIB, 4 * MIB, 0, 0x1234567, 0
+        ),
+        "access": call(
+            "cuMemSetAccess", base, 4 * MIB, access_descriptor(3), 1
+        ),
+        "access part": call(
+            "cuMemSetAccess", base, 2 * MIB, access_descriptor(3), 1
+        ),
+        "access unmapped": call(
+            "cuMemSetAccess", base + 4 * MIB, 4 * MIB, access_descriptor(3), 1
+        ),
+        "access read-only": call(
+            "cuMemSetAccess", base + 8 * MIB, 4 * MIB, access_descriptor(1), 1
+        ),
+        "access bad device": call(
+            "cuMemSetAccess", base, 4 * MIB, access_descriptor(3, 99), 1
+        ),
+        "unmap part": call("cuMemUnmap", base, 2 * MIB),
+        "unmap unmapped": call("cuMemUnmap", base + 4 * MIB, 4 * MIB),
+        "free while mapped": call("cuMemAddressFree", base, 32 * MIB),
+        "release": call("cuMemRelease", handle),
+        "release again": call("cuMemRelease", handle),
+        "unmap": call("cuMemUnmap", base, 4 * MIB),
+        "unmap again": call("cuMemUnmap", base, 4 * MIB),
+        "access after unmap": call(
+            "cuMemSetAccess", base, 4 * MIB, access_descriptor(3), 1
+        ),
+        "free part": call("cuMemAddressFree", base, 4 * MIB),
+    }
+    for offset, size in ((8, 4), (16, 2), (20, 2)):
+        answer[f"unmap {offset}"] = call(
+            "cuMemUnmap", base + offset * MIB, size * MIB
+        )
+    answer["free"] = call("cuMemAddressFree", base, 32 * MIB)
+    return answer
+
+
+# Copies -------------------------------------------------------------------------
+
+
+def hard_cases() -> dict[str, Callable[[], tuple[int, int, int]]]:
+    """Copies that a driver may refuse: destination, source, size."""
+
+    def with_device(
+        case: Callable[[int, int], tuple[int, int, int]],
+    ) -> Callable[[], tuple[int, int, int]]:
+        return lambda: case(device_memory(), pinned_memory())
+
+    def seam(write: bool, by: int = PAGE) -> tuple[int, int, int]:
+        area = pageable_memory(8 * PAGE)
+        need("cuMemHostRegister_v2", area, PAGE, 0)
+        need("cuMemHostRegister_v2", area + by, PAGE, 0)
+        device = device_memory()
+        if write:
+            return area + PAGE - 64, device, 128
+        return device, area + PAGE - 64, 128
+
+    def registered_into_pageable(write: bool) -> tuple[int, int, int]:
+        area = pageable_memory(8 * PAGE)
+        need("cuMemHostRegister_v2", area, PAGE, 0)
+        device = device_memory()
+        if write:
+            return area + PAGE - 64, device, 128
+        return device, area + PAGE - 64, 128
+
+    def pageable_into_registered(write: bool) -> tuple[int, int, int]:
+        area = pageable_memory(8 * PAGE)
+        need("cuMemHostRegister_v2", area + PAGE, PAGE, 0)
+        device = device_memory()
+        if write:
+            return area + PAGE - 64, device, 128
+        return device, area + PAGE - 64, 128
+
+    def read_only_registration(write: bool) -> tuple[int, int, int]:
+        area = pageable_memory(PAGE)
+        need("cuMemHostRegister_v2", area, PAGE, 8)
+        device = device_memory()
+        return (area, device, 64) if write else (device, area, 64)
+
+    def read_only_pages(write: bool) -> tuple[int, int, int]:
+        area = pageable_memory(PAGE, mmap.PROT_READ)
+        device = device_memory()
+        return (area, device, 64) if write else (device, area, 64)
+
+    def mapping(
+        access: int | None, write: bool, offset: int, size: int
+    ) -> tuple[int, int, int]:
+        base = reserve(16 * MIB)
+        map_memory(base, 2 * MIB, access)
+        map_memory(base + 2 * MIB, 2 * MIB, access)
+        pinned = pinned_memory(8 * MIB)
+        if write:
+            return base + offset, pinned, size
+        return pinned, base + offset, size
+
+    def freed(write: bool) -> tuple[int, int, int]:
+        device, pinned = device_memory(4 * MIB), pinned_memory()
+        need("cuMemFree_v2", device)
+        return (device, pinned, 64) if write else (pinned, device, 64)
+
+    def pool() -> tuple[int, int, int]:
+        return out("cuMemAllocAsync", MIB, 0), pinned_memory(), 64
+
+    def pool_past_end() -> tuple[int, int, int]:
+        return out("cuMemAllocAsync", MIB, 0) + MIB - 8, pinned_memory(), 64
+
+    def managed(write: bool) -> tuple[int, int, int]:
+        address = out("cuMemAllocManaged", MIB, 1)
+        device = device_memory()
+        return (address, device, 64) if write else (device, address, 64)
+
+    return {
+        "plain": with_device(lambda d, p: (d, p, 64)),
+        "back": with_device(lambda d, p: (p, d, 64)),
+        "size 0": with_device(lambda d, p: (d, p, 0)),
+        "size 0 and null": lambda: (0, 0, 0),
+        "size 0 and wild": lambda: (wild_address(), wild_address(), 0),
+        "null destination": with_device(lambda d, p: (0, p, 64)),
+        "null source": with_device(lambda d, p: (d, 0, 64)),
+        "past end of device destination": with_device(
+            lambda d, p: (d + MIB - 8, p, 64)
+        ),
+        "past end of device source": with_device(
+            lambda d, p: (p, d + MIB - 8, 64)
+        ),
+        "past end of small device": lambda: (
+            device_memory(1000) + 992,
+            pinned_memory(),
+            64,
+        ),
+        "past end of pinned": with_device(lambda d, p: (d, p + MIB - 8, 64)),
+        "past end of pinned destination": with_device(
+            lambda d, p: (p + MIB - 8, d, 64)
+        ),
+        "wrapping": with_device(lambda d, p: (d, p, (1 << 64) - 64)),
+        "device to device": with_device(lambda d, p: (d, d + 4096, 64)),
+        "onto itself": with_device(lambda d, p: (d, d, 64)),
+        "overlapping itself": with_device(lambda d, p: (d, d + 8, 64)),
+        "pinned to pinned": with_device(lambda d, p: (p, p + 4096, 64)),
+        "pageable source": lambda: (device_memory(), pageable_memory(), 64),
+        "pageable destination": lambda: (
+            pageable_memory(),
+            device_memory(),
+            64,
+        ),
+        "pageable to pageable": lambda: (
+            pageable_memory(),
+            pageable_memory(),
+            64,
+        ),
+        "wild source": lambda: (device_memory(), wild_address(), 64),
+        "wild destination": lambda: (wild_address(), device_memory(), 64),
+        "read-only pages as source": lambda: read_only_pages(False),
+        "read-only pages as destination": lambda: read_only_pages(True),
+        "freed source": lambda: freed(False),
+        "freed destination": lambda: freed(True),
+        "seam source": lambda: seam(False),
+        "seam destination": lambda: seam(True),
+        "registered into pageable source": lambda: registered_into_pageable(
+            False
+        ),
+        "registered into pageable destination": lambda: (
+            registered_into_pageable(True)
+        ),
+        "pageable into registered source": lambda: pageable_into_registered(
+            False
+        ),
+        "pageable into registered destination": lambda: (
+            pageable_into_registered(True)
+        ),
+        "read-only registration as source": lambda: read_only_registration(
+            False
+        ),
+        "read-only registration as destination": lambda: (
+            read_only_registration(True)
+        ),
+        "across mappings": lambda: mapping(3, True, 2 * MIB - 64, 128),
+        "across mappings source": lambda: mapping(3, False, 2 * MIB - 64, 128),
+        "past the mappings": lambda: mapping(3, True, 4 * MIB - 64, 128),
+        "past the mappings source": lambda: mapping(
+            3, False, 4 * MIB - 64, 128
+        ),
+        "mapping without access": lambda: mapping(None, True, 0, 64),
+        "mapping without access source": lambda: mapping(None, False, 0, 64),
+        "reserved, not mapped": lambda: mapping(3, True, 8 * MIB, 64),
+        "pool": pool,
+        "past end of pool": pool_past_end,
+        "managed destination": lambda: managed(True),
+        "managed source": lambda: managed(False),
+    }
+
+
+@probe
+def copy_cases() -> Answer:
+    def ask(
+        case: Callable[[], tuple[int, int, int]],
+    ) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            on = stream()
+            copy = case()
+            code = call("cuMemcpyAsync", *copy, on)
+            return [code, call("cuStreamSynchronize", on)]
+
+        return run
+
+    return each(**{name: ask(case) for name, case in hard_cases().items()})
+
+
+@probe
+def batch_cases() -> Answer:
+    """The same copies in a batch, after a copy that is all right."""
+
+    def ask(
+        case: Callable[[], tuple[int, int, int]],
+    ) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            on = stream()
+            good = (device_memory(), pinned_memory(), 64)
+            answer = batch([good, case()], on)
+            return [*answer, call("cuStreamSynchronize", on)]
+
+        return run
+
+    return each(**{name: ask(case) for name, case in hard_cases().items()})
+
+
+@probe
+def synchronous_copy_cases() -> Answer:
+    def ask(
+        case: Callable[[], tuple[int, int, int]],
+    ) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            return call("cuMemcpy", *case())
+
+        return run
+
+    return each(**{name: ask(case) for name, case in hard_cases().items()})
+
+
+@probe
+def batch_arguments() -> Answer:
+    start()
+    on, blocking = stream(), stream(0)
+    d, p = device_memory(), pinned_memory()
+    good = (d, p, 64)
+    bad = (d, p, 0)
+    three = [(d, p, 64), (d + 64, p, 64), (d + 128, p, 64)]
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    answer: dict[str, Any] = {
+        "good": batch(three, on),
+        "blocking": batch(three, blocking),
+        "legacy": batch(three, 0),
+        "legacy 1": batch(three, 1),
+        "per thread": batch(three, 2),
+        "legacy with bad copy": batch([bad], 0),
+        "legacy 1 with bad copy": batch([bad], 1),
+        "count 0": batch([], on),
+        "count 0 legacy": batch([], 0),
+        "count 0, nothing else": batch(
+            [], on, null=("dsts", "srcs", "sizes", "attrs", "indices"),
+            orders=(), indices=(),
+        ),
+        "no destinations": batch(three, on, null=("dsts",)),
+        "no sources": batch(three, on, null=("srcs",)),
+        "no sizes": batch(three, on, null=("sizes",)),
+        "no attributes": batch(three, on, null=("attrs",)),
+        "no indices": batch(three, on, null=("indices",)),
+        "attribute count 0": batch(three, on, attribute_count=0),
+        "no attributes at all": batch(
+            three, on, attribute_count=0, null=("attrs", "indices")
+        ),
+        "more attributes than copies": batch(
+            [good], on, orders=(1, 1), indices=(0, 1)
+        ),
+        "first index 1": batch(three, on, indices=(1,)),
+        "two attributes": batch(three, on, orders=(1, 3), indices=(0, 2)),
+        "indices equal": batch(three, on, orders=(1, 3), indices=(0, 0)),
+        "indices falling": batch(
+            three, on, orders=(1, 3, 1), indices=(0, 2, 1)
+        ),
+        "index at count": batch(three, on, orders=(1, 3), indices=(0, 3)),
+        "orders": [
+            batch(three, on, orders=(order,)) for order in (0, 1, 2, 3, 4, -1)
+        ],
+        "second order 0": batch(three, on, orders=(1, 0), indices=(0, 2)),
+        "overlap flag": batch(three, on, flags=1),
+        "unknown flag": batch(three, on, flags=0x100),
+        "bad copy": batch([good, good, bad], on),
+        "two bad copies": batch([good, bad, (0, p, 64)], on),
+        "bad copy and order 0": batch([good, bad], on, orders=(0,)),
+        "bad copy and first index 1": batch([good, bad], on, indices=(1,)),
+        "same copy twice": batch([good, good], on),
+    }
+    answer["synchronize"] = call("cuCtxSynchronize")
+    need("cuStreamBeginCapture_v2", on, 0)
+    answer["capturing"] = batch(three, on)
+    answer["capturing, bad copy"] = batch([good, bad], on)
+    answer["capturing, order 0"] = batch([good], on, orders=(0,))
+    answer["capturing, count 0"] = batch([], on)
+    answer["capturing status"] = [
+        call("cuStreamIsCapturing", on, w),
+        word.value,
+    ]
+    answer["capturing end"] = call("cuStreamEndCapture", on, w)
+    return answer
+
+
+@probe
+def batch_without_failed_index() -> Answer:
+    def ask(copies: list[int], on: int | None) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            d, p = device_memory(), pinned_memory()
+            handle = stream() if on is None else on
+            return batch(
+                [(d, p, size) for size in copies], handle, failed_index=False
+            )[0]
+
+        return run
+
+    return each(
+        good=ask([64], None),
+        bad=ask([64, 0], None),
+        empty=ask([], None),
+        legacy=ask([64], 1),
+    )
+
+
+@probe
+def batch_of_eight_arguments() -> Answer:
+    start()
+    on = stream()
+    d, p = device_memory(), pinned_memory()
+    good, bad = (d, p, 64), (d, p, 0)
+    return {
+        "good": batch([good], on, eight=True),
+        "bad": batch([good, bad], on, eight=True),
+        "legacy": batch([good], 0, eight=True),
+        "legacy 1": batch([good], 1, eight=True),
+        "per thread": batch([good], 2, eight=True),
+        "count 0": batch([], on, eight=True),
+        "order 0": batch([good], on, orders=(0,), eight=True),
+    }
+
+
+@probe
+def other_operations() -> Answer:
+    start()
+    d, p = device_memory(), pinned_memory()
+    on = stream()
+    return {
+        "fill": call("cuMemsetD8Async", d, 1, 64, on),
+        "fill nothing": call("cuMemsetD8Async", d, 1, 0, on),
+        "fill null": call("cuMemsetD8Async", 0, 1, 64, on),
+        "fill past end": call("cuMemsetD8Async", d + MIB - 8, 1, 64, on),
+        "fill pinned": call("cuMemsetD8Async", p, 1, 64, on),
+        "fill pageable": call(
+            "cuMemsetD8Async", pageable_memory(), 1, 64, on
+        ),
+        "fill synchronous": call("cuMemsetD8_v2", d, 1, 64),
+        "synchronize": call("cuStreamSynchronize", on),
+        "event bad": call("cuEventQuery", 0),
+        "event unrecorded": call("cuEventQuery", out("cuEventCreate", 2)),
+        "event unrecorded wait": call(
+            "cuStreamWaitEvent", on, out("cuEventCreate", 2), 0
+        ),
+        "wait flags": call("cuStreamWaitEvent", on, out("cuEventCreate", 2), 8),
+    }
+
+
+# Capture ------------------------------------------------------------------------
+
+
+def capture_status(on: int) -> Any:
+    value = ctypes.c_int(99)
+    code = call("cuStreamIsCapturing", on, ctypes.byref(value))
+    return value.value if code == 0 else f"code {code}"
+
+
+def end_capture(on: int) -> Any:
+    """The code of ending a capture, and how many nodes the graph has."""
+    graph = ctypes.c_void_p()
+    code = call("cuStreamEndCapture", on, ctypes.byref(graph))
+    if code != 0:
+        return f"code {code}"
+    count = ctypes.c_size_t()
+    need("cuGraphGetNodes", graph, None, ctypes.byref(count))
+    return count.value
+
+
+def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
+    """Calls to make while a stream captures; they get its handle."""
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+
+    def memory(on: int) -> tuple[int, int]:
+        del on
+        return _PREPARED["device"], _PREPARED["pinned"]
+
+    def copy(handle: int) -> Callable[[int], Answer]:
+        return lambda on: call("cuMemcpyAsync", *memory(on), 64, handle)
+
+    return {
+        "event query": lambda on: call("cuEventQuery", _PREPARED["event"]),
+        "event synchronize": lambda on: call(
+            "cuEventSynchronize", _PREPARED["event"]
+        ),
+        "event create": lambda on: call("cuEventCreate", w, 2),
+        "event destroy": lambda on: call(
+            "cuEventDestroy_v2", _PREPARED["event"]
+        ),
+        "stream query": lambda on: call("cuStreamQuery", _PREPARED["other"]),
+        "stream synchronize": lambda on: call(
+            "cuStreamSynchronize", _PREPARED["other"]
+        ),
+        "stream create": lambda on: call("cuStreamCreate", w, 0),
+        "stream destroy": lambda on: call(
+            "cuStreamDestroy_v2", _PREPARED["other"]
+        ),
+        "query itself": lambda on: call("cuStreamQuery", on),
+        "synchronize itself": lambda on: call("cuStreamSynchronize", on),
+        "context synchronize": lambda on: call("cuCtxSynchronize"),
+        "allocate": lambda on: call("cuMemAlloc_v2", w, 100),
+        "free": lambda on: call("cuMemFree_v2", _PREPARED["spare"]),
+        "allocate host": lambda on: call("cuMemHostAlloc", w, 100, 0),
+        "free host": lambda on: call("cuMemFreeHost", _PREPARED["spare host"]),
+        "allocate managed": lambda on: call("cuMemAllocManaged", w, 100, 1),
+        "register": lambda on: call(
+            "cuMemHostRegister_v2", pageable_memory(), PAGE, 0
+        ),
+        "unregister": lambda on: call(
+            "cuMemHostUnregister", _PREPARED["registered"]
+        ),
+        "reserve": lambda on: call(
+            "cuMemAddressReserve", w, 2 * MIB, 0, 0, 0
+        ),
+        "create memory": lambda on: call(
+            "cuMemCreate", w, 2 * MIB, ctypes.byref(properties()), 0
+        ),
+        "unmap": lambda on: call("cuMemUnmap", _PREPARED["mapped"], 2 * MIB),
+        "memory info": lambda on: call("cuMemGetInfo_v2", w, w),
+        "pointer attributes": lambda on: isinstance(
+            attributes(_PREPARED["device"], 0), dict
+        ),
+        "copy synchronous": lambda on: call("cuMemcpy", *memory(on), 64),
+        "copy itself": lambda on: call("cuMemcpyAsync", *memory(on), 64, on),
+        "copy itself pageable": lambda on: call(
+            "cuMemcpyAsync", _PREPARED["device"], pageable_memory(), 64, on
+        ),
+        "copy itself back to pageable": lambda on: call(
+            "cuMemcpyAsync", pageable_memory(), _PREPARED["device"], 64, on
+        ),
+        "copy itself between hosts": lambda on: call(
+            "cuMemcpyAsync",
+            _PREPARED["pinned"],
+            _PREPARED["pinned"] + 4096,
+            64,
+            on,
+        ),
+        "copy itself nothing": lambda on: call(
+            "cuMemcpyAsync", *memory(on), 0, on
+        ),
+        "copy itself past end": lambda on: call(
+            "cuMemcpyAsync",
+            _PREPARED["device"] + MIB - 8,
+            _PREPARED["pinned"],
+            64,
+            on,
+        ),
+        "copy itself null": lambda on: call(
+            "cuMemcpyAsync", 0, _PREPARED["pinned"], 64, on
+        ),
+        "copy itself seam": lambda on: call(
+            "cuMemcpyAsync",
+            _PREPARED["device"],
+            _PREPARED["seam"] + PAGE - 64,
+            128,
+            on,
+        ),
+        "fill itself": lambda on: call(
+            "cuMemsetD8Async", _PREPARED["device"], 1, 64, on
+        ),
+        "batch itself": lambda on: batch([(*memory(on), 64)], on),
+        "batch other": lambda on: batch(
+            [(*memory(on), 64)], _PREPARED["other"]
+        ),
+        "batch blocking": lambda on: batch(
+            [(*memory(on), 64)], _PREPARED["blocking"]
+        ),
+        "batch legacy": lambda on: batch([(*memory(on), 64)], 0),
+        "batch legacy 1": lambda on: batch([(*memory(on), 64)], 1),
+        "batch per thread": lambda on: batch([(*memory(on), 64)], 2),
+        "copy other": lambda on: call(
+            "cuMemcpyAsync", *memory(on), 64, _PREPARED["other"]
+        ),
+        "copy other pageable": lambda on: call(
+            "cuMemcpyAsync",
+            _PREPARED["device"],
+            pageable_memory(),
+            64,
+            _PREPARED["other"],
+        ),
+        "copy blocking": lambda on: call(
+            "cuMemcpyAsync", *memory(on), 64, _PREPARED["blocking"]
+        ),
+        "copy legacy": copy(0),
+        "copy legacy 1": copy(1),
+        "copy per thread": copy(2),
+        "fill legacy": lambda on: call(
+            "cuMemsetD8Async", _PREPARED["device"], 1, 64, 0
+        ),
+        "record legacy": lambda on: call("cuEventRecord", _PREPARED["event"], 0),
+        "record other": lambda on: call(
+            "cuEventRecord", _PREPARED["event"], _PREPARED["other"]
+        ),
+        "wait legacy": lambda on: call(
+            "cuStreamWaitEvent", 0, _PREPARED["event"], 0
+        ),
+        "wait itself for event before": lambda on: call(
+            "cuStreamWaitEvent", on, _PREPARED["event"], 0
+        ),
+        "query legacy": lambda on: call("cuStreamQuery", 0),
+        "synchronize legacy": lambda on: call("cuStreamSynchronize", 0),
+        "capturing legacy": lambda on: capture_status(0),
+        "capturing legacy 1": lambda on: capture_status(1),
+        "capturing other": lambda on: capture_status(_PREPARED["other"]),
+        "capturing per thread": lambda on: capture_status(2),
+        "context of legacy": lambda on: call("cuStreamGetCtx", 0, w),
+        "flags of legacy": lambda on: call("cuStreamGetFlags", 0, w),
+        "launch other": lambda on: call(
+            "cuGraphLaunch", _PREPARED["graph"], _PREPARED["other"]
+        ),
+        "launch itself": lambda on: call("cuGraphLaunch", _PREPARED["graph"], on),
+        "launch legacy": lambda on: call("cuGraphLaunch", _PREPARED["graph"], 0),
+        "begin again": lambda on: call("cuStreamBeginCapture_v2", on, 0),
+        "begin other": lambda on: call(
+            "cuStreamBeginCapture_v2", _PREPARED["other"], 0
+        ),
+        "end other": lambda on: end_capture(_PREPARED["other"]),
+        "pool allocate other": lambda on: call(
+            "cuMemAllocAsync", w, 100, _PREPARED["other"]
+        ),
+        "pool allocate legacy": lambda on: call("cuMemAllocAsync", w, 100, 0),
+        "record itself and query": lambda on: [
+            call("cuEventRecord", _PREPARED["event"], on),
+            call("cuEventQuery", _PREPARED["event"]),
+        ],
+        "record itself and synchronize": lambda on: [
+            call("cuEventRecord", _PREPARED["event"], on),
+            call("cuEventSynchronize", _PREPARED["event"]),
+        ],
+        "record itself, wait legacy": lambda on: [
+            call("cuEventRecord", _PREPARED["event"], on),
+            call("cuStreamWaitEvent", 0, _PREPARED["event"], 0),
+        ],
+        "record itself, wait other": lambda on: [
+            call("cuEventRecord", _PREPARED["event"], on),
+            call(
+                "cuStreamWaitEvent", _PREPARED["other"], _PREPARED["event"], 0
+            ),
+            capture_status(_PREPARED["other"]),
+        ],
+        "destroy itself": lambda on: call("cuStreamDestroy_v2", on),
+        "retain primary": lambda on: call("cuDevicePrimaryCtxRetain", w, 0),
+        "create context": lambda on: call("cuCtxCreate_v2", w, 0, 0),
+    }
+
+
+_PREPARED: dict[str, int] = {}
+
+
+def prepare() -> None:
+    """Everything that calls_during_capture uses."""
+    prepared = _PREPARED
+    prepared["device"] = device_memory()
+    prepared["pinned"] = pinned_memory()
+    prepared["spare"] = device_memory()
+    prepared["spare host"] = pinned_memory()
+    prepared["other"] = stream()
+    prepared["blocking"] = stream(0)
+    prepared["event"] = out("cuEventCreate", 2)
+    need("cuEventRecord", prepared["event"], prepared["other"])
+    prepared["registered"] = pageable_memory()
+    need("cuMemHostRegister_v2", prepared["registered"], PAGE, 0)
+    prepared["seam"] = pageable_memory()
+    need("cuMemHostRegister_v2", prepared["seam"], PAGE, 0)
+    need("cuMemHostRegister_v2", prepared["seam"] + PAGE, PAGE, 0)
+    prepared["mapped"] = reserve(2 * MIB)
+    map_memory(prepared["mapped"], 2 * MIB)
+    need("cuStreamBeginCapture_v2", prepared["other"], 0)
+    need(
+        "cuMemcpyAsync",
+        prepared["device"],
+        prepared["pinned"],
+        64,
+        prepared["other"],
+    )
+    graph = ctypes.c_void_p()
+    need("cuStreamEndCapture", prepared["other"], ctypes.byref(graph))
+    prepared["graph"] = out("cuGraphInstantiateWithFlags", graph, 0)
+    # Whatever a driver does at first use is done.
+    need("cuMemcpyAsync", prepared["device"], prepared["pinned"], 64, 2)
+    need("cuCtxSynchronize")
+
+
+def during_capture(
+    flags: int,
+    mode: int,
+    where: str = "same thread",
+    thread_mode: int = 0,
+) -> Answer:
+    """What each call answers, and what became of the capture."""
+
+    def ask(question: Callable[[int], Answer]) -> Callable[[], Answer]:
+        def run() -> Answer:
+            context = start()
+            prepare()
+            on = stream(flags)
+            need("cuStreamBeginCapture_v2", on, mode)
+
+            def do() -> Answer:
+                need("cuCtxSetCurrent", context)
+                value = ctypes.c_int(thread_mode)
+                need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+                answer = question(on)
+                need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+                return answer
+
+            answer = do() if where == "same thread" else in_thread(do)
+            return [answer, capture_status(on), end_capture(on)]
+
+        return run
+
+    return each(
+        **{
+            name: ask(question)
+            for name, question in calls_during_capture().items()
+        }
+    )
+
+
+@probe
+def during_global_capture_of_blocking_stream() -> Answer:
+    return during_capture(0, 0)
+
+
+@probe
+def during_global_capture() -> Answer:
+    return during_capture(1, 0)
+
+
+@probe
+def during_global_capture_in_other_thread() -> Answer:
+    return during_capture(1, 0, "other thread")
+
+
+@probe
+def during_global_capture_of_blocking_stream_in_other_thread() -> Answer:
+    return during_capture(0, 0, "other thread")
+
+
+@probe
+def during_global_capture_relaxed() -> Answer:
+    return during_capture(1, 0, "same thread", 2)
+
+
+@probe
+def during_thread_local_capture() -> Answer:
+    return during_capture(1, 1)
+
+
+@probe
+def during_thread_local_capture_in_other_thread() -> Answer:
+    return during_capture(1, 1, "other thread")
+
+
+@probe
+def during_relaxed_capture_of_blocking_stream() -> Answer:
+    return during_capture(0, 2)
+
+
+@probe
+def capture_life() -> Answer:
+    start()
+    d, p = device_memory(), pinned_memory()
+    word = ctypes.c_uint64()
+    w = ctypes.byref(word)
+    on, other = stream(), stream()
+    answer: dict[str, Any] = {
+        "begin legacy": call("cuStreamBeginCapture_v2", 0, 0),
+        "begin legacy 1": call("cuStreamBeginCapture_v2", 1, 0),
+        "begin bad mode": call("cuStreamBeginCapture_v2", on, 7),
+        "end without begin": call("cuStreamEndCapture", on, w),
+        "end null": call("cuStreamEndCapture", on, None),
+        "exchange null": call("cuThreadExchangeStreamCaptureMode", None),
+        "exchange bad": call(
+            "cuThreadExchangeStreamCaptureMode", ctypes.byref(ctypes.c_int(7))
+        ),
+    }
+    need("cuStreamBeginCapture_v2", on, 0)
+    answer["empty"] = end_capture(on)
+    need("cuStreamBeginCapture_v2", 2, 0)
+    answer["per thread status"] = capture_status(2)
+    need("cuMemcpyAsync", d, p, 64, 2)
+    answer["per thread"] = end_capture(2)
+
+    need("cuStreamBeginCapture_v2", on, 0)
+    answer["end in other thread"] = in_thread(lambda: end_capture(on))
+    answer["status then"] = capture_status(on)
+    answer["end then"] = end_capture(on)
+    need("cuStreamBeginCapture_v2", on, 2)
+    answer["end relaxed in other thread"] = in_thread(lambda: end_capture(on))
+    if capture_status(on) != 0:
+        end_capture(on)
+
+    # Fork and join.
+    event, joined = out("cuEventCreate", 2), out("cuEventCreate", 2)
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuMemcpyAsync", d, p, 64, on)
+    need("cuEventRecord", event, on)
+    need("cuStreamWaitEvent", other, event, 0)
+    need("cuMemcpyAsync", d + 64, p, 64, other)
+    answer["forked status"] = capture_status(other)
+    need("cuEventRecord", joined, other)
+    need("cuStreamWaitEvent", on, joined, 0)
+    answer["forked end"] = end_capture(on)
+    answer["forked status after"] = capture_status(other)
+
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuMemcpyAsync", d, p, 64, on)
+    need("cuEventRecord", event, on)
+    need("cuStreamWaitEvent", other, event, 0)
+    need("cuMemcpyAsync", d + 64, p, 64, other)
+    answer["unjoined end"] = end_capture(on)
+    answer["unjoined status after"] = [
+        capture_status(on),
+        capture_status(other),
+    ]
+
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuEventRecord", event, on)
+    need("cuStreamWaitEvent", other, event, 0)
+    answer["forked without work end"] = end_capture(on)
+    answer["event after capture"] = call("cuEventQuery", event)
+
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuEventRecord", event, on)
+    need("cuStreamWaitEvent", other, event, 0)
+    answer["end on forked"] = end_capture(other)
+    answer["status of forked"] = [capture_status(on), capture_status(other)]
+    answer["end after that"] = end_capture(on)
+
+    # Two captures.
+    need("cuStreamBeginCapture_v2", on, 2)
+    need("cuStreamBeginCapture_v2", other, 2)
+    need("cuEventRecord", event, on)
+    answer["merge"] = call("cuStreamWaitEvent", other, event, 0)
+    answer["merge status"] = [capture_status(on), capture_status(other)]
+    answer["merge ends"] = [end_capture(on), end_capture(other)]
+    answer["usable after"] = call("cuMemcpyAsync", d, p, 64, on)
+    answer["synchronize after"] = call("cuCtxSynchronize")
+    return answer
+
+
+@probe
+def captured_copy_is_by_value() -> Answer:
+    """What a replay reads."""
+    start()
+    d, p = device_memory(), pinned_memory()
+    on = stream()
+    back = pinned_memory()
+    ctypes.memset(p, 1, 64)
+    need("cuMemsetD8_v2", d, 0, 64)
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuMemcpyAsync", d, p, 64, on)
+    graph = ctypes.c_void_p()
+    need("cuStreamEndCapture", on, ctypes.byref(graph))
+    executable = out("cuGraphInstantiateWithFlags", graph, 0)
+
+    def content() -> int:
+        need("cuMemcpy", back, d, 64)
+        return ctypes.string_at(back, 1)[0]
+
+    answer: dict[str, Any] = {"before": content()}
+    need("cuGraphLaunch", executable, on)
+    need("cuStreamSynchronize", on)
+    answer["first"] = content()
+    ctypes.memset(p, 2, 64)
+    need("cuGraphDestroy", graph)
+    need("cuGraphLaunch", executable, 0)
+    need("cuStreamSynchronize", 0)
+    answer["second"] = content()
+    answer["destroy"] = call("cuGraphExecDestroy", executable)
+    return answer
+
+
+@probe
+def graph_nodes() -> Answer:
+    start()
+    d, p = device_memory(), pinned_memory()
+    on = stream()
+    need("cuStreamBeginCapture_v2", on, 0)
+    need("cuMemcpyAsync", d, p, 64, on)
+    need("cuMemsetD8Async", d, 1, 64, on)
+    graph = ctypes.c_void_p()
+    need("cuStreamEndCapture", on, ctypes.byref(graph))
+    nodes = (ctypes.c_void_p * 4)(9, 9, 9, 9)
+
+    def ask(room: int) -> Any:
+        count = ctypes.c_size_t(room)
+        code = call("cuGraphGetNodes", graph, nodes, ctypes.byref(count))
+        return [code, count.value, [bool(node) for node in nodes]]
+
+    few = ask(1)
+    many = ask(4)
+    kinds = []
+    for node in list(nodes)[:2]:
+        kind = ctypes.c_int()
+        call("cuGraphNodeGetType", ctypes.c_void_p(node), ctypes.byref(kind))
+        kinds.append(kind.value)
+    return {"few": few[:2], "many": many, "types": sorted(kinds)}
+
+
+# Waiting ------------------------------------------------------------------------
+
+LARGE = 1 << 30
+
+
+def busy() -> tuple[int, int, int]:
+    """A device and a host buffer for copies that take a while, and an event."""
+    return device_memory(LARGE), pinned_memory(LARGE), out("cuEventCreate", 2)
+
+
+def still_running(event: int) -> bool:
+    return call("cuEventQuery", event) == 600
+
+
+@probe
+def what_waits() -> Answer:
+    """Which calls return only when earlier work of the device is done."""
+
+    def ask(
+        question: Callable[[int], Answer], flags: int = 1
+    ) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            spare = {
+                "device": device_memory(),
+                "pinned": pinned_memory(),
+                "registered": pageable_memory(),
+                "mapped": reserve(2 * MIB),
+            }
+            map_memory(spare["mapped"], 2 * MIB)
+            need("cuMemHostRegister_v2", spare["registered"], MIB, 0)
+            _PREPARED.update(spare)
+            _PREPARED["other"] = stream()
+            device, pinned, event = busy()
+            on = stream(flags)
+            need("cuMemcpyAsync", _PREPARED["pinned"], device, 64, on)
+            need("cuCtxSynchronize")
+            for _ in range(3):
+                need("cuMemcpyAsync", pinned, device, LARGE, on)
+            need("cuEventRecord", event, on)
+            before = still_running(event)
+            code = question(on)
+            after = still_running(event)
+            need("cuCtxSynchronize")
+            return {"code": code, "before": before, "after": after}
+
+        return run
+
+    def pageable_copy(read: bool) -> Callable[[int], Answer]:
+        def copy(on: int) -> Answer:
+            device, host = _PREPARED["device"], pageable_memory()
+            if read:
+                return call("cuMemcpyAsync", device, host, MIB, on)
+            return call("cuMemcpyAsync", host, device, MIB, on)
+
+        return copy
+
+    def pageable_batch(read: bool) -> Callable[[int], Answer]:
+        def copy(on: int) -> Answer:
+            device, host = _PREPARED["device"], pageable_memory()
+            if read:
+                return batch([(device, host, MIB)], on)
+            return batch([(host, device, MIB)], on)
+
+        return copy
+
+    return each(
+        **{
+            "free": ask(lambda on: call("cuMemFree_v2", _PREPARED["device"])),
+            "free host": ask(
+                lambda on: call("cuMemFreeHost", _PREPARED["pinned"])
+            ),
+            "unregister": ask(
+                lambda on: call(
+                    "cuMemHostUnregister", _PREPARED["registered"]
+                )
+            ),
+            "unmap": ask(
+                lambda on: call("cuMemUnmap", _PREPARED["mapped"], 2 * MIB)
+            ),
+            "destroy stream": ask(lambda on: call("cuStreamDestroy_v2", on)),
+            "synchronize legacy": ask(
+                lambda on: call("cuStreamSynchronize", 0), 0
+            ),
+            "query legacy": ask(lambda on: call("cuStreamQuery", 0), 0),
+            "synchronize legacy, non-blocking": ask(
+                lambda on: call("cuStreamSynchronize", 0), 1
+            ),
+            "query legacy, non-blocking": ask(
+                lambda on: call("cuStreamQuery", 0), 1
+            ),
+            "synchronize other": ask(
+                lambda on: call("cuStreamSynchronize", _PREPARED["other"])
+            ),
+            "copy from pageable": ask(pageable_copy(True)),
+            "copy to pageable": ask(pageable_copy(False)),
+            "batch from pageable": ask(pageable_batch(True)),
+            "batch to pageable": ask(pageable_batch(False)),
+            "copy pinned to pinned": ask(
+                lambda on: call(
+                    "cuMemcpyAsync",
+                    _PREPARED["pinned"],
+                    _PREPARED["pinned"] + 4096,
+                    64,
+                    on,
+                )
+            ),
+            "copy pageable to pageable": ask(
+                lambda on: call(
+                    "cuMemcpyAsync",
+                    pageable_memory(),
+                    pageable_memory(),
+                    64,
+                    on,
+                )
+            ),
+            "batch pinned to pinned": ask(
+                lambda on: batch(
+                    [(_PREPARED["pinned"], _PREPARED["pinned"] + 4096, 64)], on
+                )
+            ),
+            "during api call": ask(
+                lambda on: batch(
+                    [(_PREPARED["device"], _PREPARED["pinned"], 64)],
+                    on,
+                    orders=(2,),
+                )
+            ),
+        }
+    )
+
+
+# Two devices --------------------------------------------------------------------
+
+
+@probe
+def two_devices() -> Answer:
+    need("cuInit", 0)
+    if out("cuDeviceGetCount") & 0xFFFFFFFF < 2:
+        return "one device"
+    first = out("cuDevicePrimaryCtxRetain", 0)
+    second = out("cuDevicePrimaryCtxRetain", 1)
+    need("cuCtxSetCurrent", second)
+    far = device_memory()
+    far_stream = stream()
+    far_event = out("cuEventCreate", 2)
+    far_pool = out("cuMemAllocAsync", MIB, 0)
+    need("cuCtxSynchronize")
+    need("cuCtxSetCurrent", first)
+    near, pinned = device_memory(), pinned_memory()
+    on = stream()
+    word = ctypes.c_uint64()
+    answer: dict[str, Any] = {
+        "attributes": attributes(far + 5, far),
+        "pool attributes": attributes(far_pool + 5, far_pool),
+        "copy": call("cuMemcpyAsync", near, far, 64, on),
+        "batch": batch([(near, far, 64), (far, near, 64)], on),
+        "far stream": call("cuMemcpyAsync", far, pinned, 64, far_stream),
+        "far batch": batch([(far, pinned, 64)], far_stream),
+        "far stream, near memory": call(
+            "cuMemcpyAsync", near, pinned, 64, far_stream
+        ),
+        "record far event here": call("cuEventRecord", far_event, on),
+        "wait for far event": call("cuStreamWaitEvent", on, far_event, 0),
+        "free far": call("cuMemFree_v2", far_pool + 0),
+        "can access": [
+            call("cuDeviceCanAccessPeer", ctypes.byref(word), 0, 1),
+            word.value & 0xFF,
+        ],
+        "enable itself": call("cuCtxEnablePeerAccess", first, 0),
+        "enable flags": call("cuCtxEnablePeerAccess", second, 1),
+        "enable": call("cuCtxEnablePeerAccess", second, 0),
+        "enable again": call("cuCtxEnablePeerAccess", second, 0),
+        "attributes then": attributes(far + 5, far),
+        "disable": call("cuCtxDisablePeerAccess", second),
+        "disable again": call("cuCtxDisablePeerAccess", second),
+        "synchronize": call("cuStreamSynchronize", on),
+    }
+    return answer
+
+
+def run(names: list[str]) -> dict[str, Answer]:
+    """The answers of these probes, or of all."""
+    chosen = names or list(_PROBES)
+    return {name: in_child(_PROBES[name]) for name in chosen}
+
+
+def probe_names() -> list[str]:
+    return list(_PROBES)
+
+
+def main() -> None:
+    global _LIBRARY
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--library",
+        default=os.environ.get("KVSWAP_LIBCUDA") or "libcuda.so.1",
+        help="the driver: a file, or a name for dlopen",
+    )
+    parser.add_argument("probes", nargs="*", help="which; all where none")
+    options = parser.parse_args()
+    _LIBRARY = options.library
+    json.dump(run(options.probes), sys.stdout, indent=1, sort_keys=True)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

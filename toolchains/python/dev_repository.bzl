@@ -1,0 +1,128 @@
+"""The Python that kvswap's own tests run on: a virtual environment in a repository.
+
+Tests use the environment's interpreter by its path, so a test costs what its
+imports cost; the thousands of files of NumPy and torch are no inputs of actions.
+What must cause a new environment is declared to Bazel instead: the requirements
+and the variables below.
+"""
+
+load(":interpreter.bzl", "PYTHON_VARIABLE", "find_python", "last_line")
+
+# --repo_env=KVSWAP_TORCH=none leaves torch out; tests that need it are then
+# incompatible and skipped.
+_TORCH_VARIABLE = "KVSWAP_TORCH"
+
+_BUILD = """\
+load("{py_runtime_bzl}", "py_runtime")
+load("{py_runtime_pair_bzl}", "py_runtime_pair")
+
+py_runtime(
+    name = "runtime",
+    interpreter_path = "{interpreter}",
+    python_version = "PY3",
+    # Actions and tests see a PATH on which python3 need not be.
+    stub_shebang = "#!{interpreter}",
+)
+
+py_runtime_pair(
+    name = "runtime_pair",
+    py3_runtime = ":runtime",
+    visibility = ["//visibility:public"],
+)
+"""
+
+_SETTINGS = """\
+\"\"\"What the development Python has; written by dev_repository.bzl.\"\"\"
+
+HAS_TORCH = {has_torch}
+"""
+
+def _install(repository_ctx, python, environment, requirements, arguments, advice):
+    repository_ctx.report_progress("pip install -r {}".format(requirements.basename))
+    result = repository_ctx.execute(
+        [
+            python,
+            "-m",
+            "pip",
+            "--python",
+            environment,
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--no-warn-script-location",
+            "--only-binary=:all:",
+            "--requirement",
+            requirements,
+        ] + arguments,
+        timeout = repository_ctx.attr.timeout,
+    )
+    if result.return_code != 0:
+        fail("kvswap: pip cannot install {}: {}. {}".format(
+            requirements.basename,
+            last_line(result.stderr),
+            advice,
+        ))
+
+def _python_dev_repository_impl(repository_ctx):
+    python = find_python(repository_ctx)
+    repository_ctx.report_progress("python3 -m venv")
+    result = repository_ctx.execute([python, "-m", "venv", "--without-pip", "venv"])
+    if result.return_code != 0:
+        fail("kvswap: {} cannot make a virtual environment: {}".format(
+            python,
+            last_line(result.stderr + result.stdout),
+        ))
+    environment = repository_ctx.path("venv/bin/python3")
+
+    _install(
+        repository_ctx,
+        python,
+        environment,
+        repository_ctx.path(repository_ctx.attr.requirements),
+        ["--require-hashes", "--no-deps"],
+        "pip 22.3 or newer and Python 3.10 to 3.14 are needed, and an index that pip reaches " +
+        "(`python3 -m pip config list`).",
+    )
+
+    has_torch = repository_ctx.os.environ.get(_TORCH_VARIABLE, "") != "none"
+    if has_torch:
+        _install(
+            repository_ctx,
+            python,
+            environment,
+            repository_ctx.path(repository_ctx.attr.torch_requirements),
+            [],
+            "Without torch, and without the tests that need it: --repo_env={}=none".format(_TORCH_VARIABLE),
+        )
+
+    repository_ctx.file("settings.bzl", _SETTINGS.format(has_torch = has_torch))
+    repository_ctx.file("BUILD.bazel", _BUILD.format(
+        interpreter = environment,
+        py_runtime_bzl = Label("@rules_python//python:py_runtime.bzl"),
+        py_runtime_pair_bzl = Label("@rules_python//python:py_runtime_pair.bzl"),
+    ))
+
+python_dev_repository = repository_rule(
+    doc = "A virtual environment of the machine's Python, and its `//:runtime_pair`.",
+    implementation = _python_dev_repository_impl,
+    attrs = {
+        "requirements": attr.label(
+            doc = "A pip requirements file that is complete and has hashes.",
+            mandatory = True,
+            allow_single_file = True,
+        ),
+        "timeout": attr.int(
+            doc = "Seconds that an installation may take.",
+            default = 3600,
+        ),
+        "torch_requirements": attr.label(
+            doc = "A pip requirements file for torch.",
+            mandatory = True,
+            allow_single_file = True,
+        ),
+    },
+    environ = [
+        PYTHON_VARIABLE,
+        _TORCH_VARIABLE,
+    ],
+)
