@@ -19,11 +19,13 @@ struct Names {
   PyObject* cuda;
   PyObject* cuda_stream;
   PyObject* cuda_stream_protocol;  // "__cuda_stream__"
+  PyObject* current_raw_stream;    // "_cuda_getCurrentRawStream"
   PyObject* current_stream;
   PyObject* data_ptr;
   PyObject* dimensions;  // "dim"
   PyObject* dtype;
   PyObject* element_count;  // "numel"
+  PyObject* extension;      // "_C"
   PyObject* int64;
   PyObject* is_contiguous;
   PyObject* is_cpu;

@@ -76,6 +76,34 @@ py::object FindTorchCuda(const TorchObjects* torch) {
   return cuda;
 }
 
+// torch._C._cuda_getCurrentRawStream: the handle alone, in a twentieth of the
+// time of the public call, which makes an object. Triton and torch's compiler
+// call it too. Null in a torch that has none.
+py::object FindRawStreamCall(const TorchObjects& torch) {
+  const Names& names = GetNames();
+  py::object extension = FindAttribute(torch.module, names.extension);
+  if (!extension) return extension;
+  return FindAttribute(extension, names.current_raw_stream);
+}
+
+void* CurrentTorchStream(const TorchObjects& torch, const py::object& cuda,
+                         int32_t device) {
+  const Names& names = GetNames();
+  if (device >= 0) {
+    if (py::object raw_stream_call = FindRawStreamCall(torch)) {
+      return HandleOfInteger(raw_stream_call(device),
+                             "torch's current raw stream");
+    }
+  }
+  py::object argument = device < 0 ? py::none() : py::object(py::int_(device));
+  py::object current =
+      py::reinterpret_steal<py::object>(PyObject_CallMethodOneArg(
+          cuda.ptr(), names.current_stream, argument.ptr()));
+  if (!current) throw py::error_already_set();
+  return HandleOfInteger(GetAttribute(current, names.cuda_stream),
+                         "torch.cuda.current_stream().cuda_stream");
+}
+
 }  // namespace
 
 void* StreamHandle(py::handle stream, const TorchObjects* torch,
@@ -85,17 +113,9 @@ void* StreamHandle(py::handle stream, const TorchObjects* torch,
     return HandleOfObject(stream);
   }
 
-  const Names& names = GetNames();
   py::object cuda = FindTorchCuda(torch);
   if (!cuda) return nullptr;
-  const int32_t device = find_device();
-  py::object argument = device < 0 ? py::none() : py::object(py::int_(device));
-  py::object current =
-      py::reinterpret_steal<py::object>(PyObject_CallMethodOneArg(
-          cuda.ptr(), names.current_stream, argument.ptr()));
-  if (!current) throw py::error_already_set();
-  return HandleOfInteger(GetAttribute(current, names.cuda_stream),
-                         "torch.cuda.current_stream().cuda_stream");
+  return CurrentTorchStream(*torch, cuda, find_device());
 }
 
 }  // namespace kvswap::bindings

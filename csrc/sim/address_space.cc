@@ -8,12 +8,7 @@
 namespace kvswap::sim {
 namespace {
 
-constexpr std::size_t kPageSize = 4096;
 constexpr std::size_t kArenaSize = std::size_t{64} << 30;
-
-std::size_t RoundUp(std::size_t size, std::size_t unit) {
-  return (size + unit - 1) / unit * unit;
-}
 
 void* ToPointer(std::uint64_t address) {
   return reinterpret_cast<void*>(address);
@@ -155,16 +150,21 @@ Range* AddressSpace::FindBase(std::uint64_t base) {
   return found == ranges_.end() ? nullptr : &found->second;
 }
 
-bool AddressSpace::Overlaps(std::uint64_t address, std::size_t size) const {
-  auto after = ranges_.lower_bound(address);
-  if (after != ranges_.end() && after->first < address + size) return true;
-  return after != ranges_.begin() && (--after)->second.end() > address;
+std::vector<const Range*> AddressSpace::Overlapping(std::uint64_t address,
+                                                    std::size_t size) const {
+  std::vector<const Range*> found;
+  auto range = ranges_.upper_bound(address);
+  if (range != ranges_.begin()) --range;
+  for (; range != ranges_.end() && range->first < address + size; ++range) {
+    if (range->second.end() > address) found.push_back(&range->second);
+  }
+  return found;
 }
 
 Piece AddressSpace::PieceAt(std::uint64_t address, std::size_t size) {
   const auto until = [&](std::uint64_t end) {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(
-        size, end - address));
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(size, end - address));
   };
   const Range* range = Find(address);
   if (range == nullptr) {
@@ -190,14 +190,14 @@ Piece AddressSpace::PieceAt(std::uint64_t address, std::size_t size) {
     const Mapping* mapping = range->FindMapping(address);
     if (mapping == nullptr) {
       const auto next = range->mappings.upper_bound(address);
-      return {Piece::Kind::kFreed, nullptr,
-              until(next == range->mappings.end() ? range->end()
-                                                  : next->first)};
+      return {
+          Piece::Kind::kFreed, nullptr,
+          until(next == range->mappings.end() ? range->end() : next->first)};
     }
-    return {Piece::Kind::kOwned,
-            mapping->memory->data() + mapping->offset +
-                (address - mapping->base),
-            until(mapping->base + mapping->size)};
+    return {
+        Piece::Kind::kOwned,
+        mapping->memory->data() + mapping->offset + (address - mapping->base),
+        until(mapping->base + mapping->size)};
   }
   return {Piece::Kind::kOwned, range->memory->data() + (address - range->base),
           until(range->end())};
@@ -215,10 +215,9 @@ std::vector<Range*> AddressSpace::Select(
 }
 
 std::size_t AddressSpace::Count(RangeKind kind) const {
-  return static_cast<std::size_t>(
-      std::count_if(ranges_.begin(), ranges_.end(), [kind](const auto& entry) {
-        return entry.second.kind == kind;
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      ranges_.begin(), ranges_.end(),
+      [kind](const auto& entry) { return entry.second.kind == kind; }));
 }
 
 std::size_t AddressSpace::CountMappings() const {

@@ -28,6 +28,12 @@ inline constexpr unsigned char kPoison = 0xdb;
 // Granularity of virtual memory management.
 inline constexpr std::size_t kMappingGranularity = std::size_t{2} << 20;
 
+inline constexpr std::size_t kPageSize = 4096;
+
+inline std::size_t RoundUp(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
 // Memory, apart from any address that the user sees.
 class PhysicalMemory {
  public:
@@ -69,6 +75,11 @@ struct Mapping {
   Device device = 0;  // of the memory
   // By device ordinal; devices that are missing have no access.
   std::map<Device, MemAccessFlags> access;
+
+  MemAccessFlags AccessOf(Device accessor) const {
+    const auto found = access.find(accessor);
+    return found == access.end() ? kMemAccessNone : found->second;
+  }
 };
 
 struct Range {
@@ -126,8 +137,9 @@ class AddressSpace {
   Range* Find(std::uint64_t address);
   // The range that begins at an address, or null.
   Range* FindBase(std::uint64_t base);
-  // Whether a range touches [address, address + size).
-  bool Overlaps(std::uint64_t address, std::size_t size) const;
+  // The ranges that share addresses with [address, address + size).
+  std::vector<const Range*> Overlapping(std::uint64_t address,
+                                        std::size_t size) const;
 
   // The stretch at the beginning of [address, address + size), for an access
   // that happens now.

@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::size_t kNoIndex = SIZE_MAX;
 
+// CUmemcpyFlags: PREFER_OVERLAP_WITH_COMPUTE
+constexpr unsigned kMemcpyFlagsKnown = 0x1;
+
 struct Batch {
   DevicePointer* destinations;
   DevicePointer* sources;
@@ -57,12 +60,16 @@ bool AttributesAreValid(const Batch& batch, std::string* reason) {
   }
   for (std::size_t i = 0; i < batch.attribute_count; ++i) {
     const std::size_t index = batch.attribute_indices[i];
-    if (i == 0 ? index != 0
-               : index <= batch.attribute_indices[i - 1] ||
-                     index >= batch.count) {
+    if (i == 0
+            ? index != 0
+            : index <= batch.attribute_indices[i - 1] || index >= batch.count) {
       *reason =
           "attribute indices begin with 0, increase strictly and stay below "
           "the count";
+      return false;
+    }
+    if ((batch.attributes[i].flags & ~kMemcpyFlagsKnown) != 0) {
+      *reason = "unknown flags";
       return false;
     }
     const int order = batch.attributes[i].source_access_order;
@@ -127,18 +134,23 @@ void Enqueue(Driver& driver, const Batch& batch,
   const std::vector<TaskId> before = Predecessors(driver, stream);
   std::vector<TaskId> copies = before;
   for (std::size_t i = 0; i < batch.count; ++i) {
-    copies.push_back(AddCopy(
-        driver, before,
-        std::make_shared<CopyWork>(batch.destinations[i], batch.sources[i],
-                                   batch.sizes[i]),
-        OrderOf(batch, i), checked[i].destination, checked[i].source));
+    copies.push_back(
+        AddCopy(driver, before,
+                std::make_shared<CopyWork>(batch.destinations[i],
+                                           batch.sources[i], batch.sizes[i]),
+                OrderOf(batch, i), checked[i].destination, checked[i].source));
   }
   stream->tail = {driver.scheduler.Add(nullptr, copies)};
 }
 
+Result RefuseCapture(const Driver& driver, const Stream& stream) {
+  if (!stream.capture->valid) return abi::kErrorStreamCaptureInvalidated;
+  // Without harm to the capture.
+  return driver.batch_capture ? abi::kSuccess
+                              : abi::kErrorStreamCaptureUnsupported;
+}
+
 Result Capture(Driver& driver, const Batch& batch, Stream* stream) {
-  if (!stream->capture->valid) return abi::kErrorStreamCaptureInvalidated;
-  if (!driver.batch_capture) return abi::kErrorStreamCaptureUnsupported;
   const std::vector<std::size_t> before = stream->capture_tail;
   std::vector<std::size_t> nodes;
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -157,22 +169,22 @@ Result Capture(Driver& driver, const Batch& batch, Stream* stream) {
 // `failed` is where to report the copy at fault.
 Result Submit(Driver& driver, Call* call, const Batch& batch,
               std::size_t* failed) {
-  if (batch.stream == nullptr) {
-    call->Note("the legacy stream is refused");
+  const auto refuse = [call](const std::string& reason) {
+    call->Note(reason);
     return abi::kErrorInvalidValue;
-  }
+  };
+  const auto handle = reinterpret_cast<std::uintptr_t>(batch.stream);
+  if (handle == abi::kStreamNull) return refuse("the legacy stream");
+  *failed = kNoIndex;
+  if (handle == abi::kStreamLegacy) return refuse("the legacy stream");
   std::shared_ptr<Stream> stream;
   Result result = FindStream(driver, call, batch.stream, &stream);
   if (result != abi::kSuccess) return result;
-  *failed = kNoIndex;
-  if (stream->kind == StreamKind::kLegacy) {
-    call->Note("the legacy stream is refused");
-    return abi::kErrorInvalidValue;
-  }
+  // Unlike a single copy, a batch needs one, though the stream has its own.
+  if (driver.Current() == nullptr) return refuse("no current context");
   if (batch.count == 0 || batch.destinations == nullptr ||
       batch.sources == nullptr || batch.sizes == nullptr) {
-    call->Note("no copies");
-    return abi::kErrorInvalidValue;
+    return refuse("no copies");
   }
   const BatchLimit& limit = driver.faults.batch_limit();
   if (batch.count > limit.count) {
@@ -180,13 +192,13 @@ Result Submit(Driver& driver, Call* call, const Batch& batch,
     return limit.code;
   }
   std::string reason;
-  if (!AttributesAreValid(batch, &reason)) {
-    call->Note(reason);
-    return abi::kErrorInvalidValue;
+  if (!AttributesAreValid(batch, &reason)) return refuse(reason);
+  if (stream->capture != nullptr) {
+    result = RefuseCapture(driver, *stream);
+    if (result != abi::kSuccess) return result;
   }
   std::vector<CheckedCopy> checked;
-  result =
-      CheckCopies(driver, call, batch, *stream->context, &checked, failed);
+  result = CheckCopies(driver, call, batch, *stream->context, &checked, failed);
   if (result != abi::kSuccess) return result;
   if (stream->capture != nullptr) {
     return Capture(driver, batch, stream.get());
@@ -243,8 +255,7 @@ Result cuMemcpyBatchAsync_v2(DevicePointer* destinations,
                              DevicePointer* sources, std::size_t* sizes,
                              std::size_t count, MemcpyAttributes* attributes,
                              std::size_t* attribute_indices,
-                             std::size_t attribute_count,
-                             StreamHandle stream) {
+                             std::size_t attribute_count, StreamHandle stream) {
   Call call(Entry::cuMemcpyBatchAsync_v2);
   const Batch batch = {destinations,    sources,    sizes,
                        count,           attributes, attribute_indices,
@@ -262,8 +273,7 @@ Result cuMemcpyBatchAsync_ptsz(DevicePointer* destinations,
                                std::size_t count, MemcpyAttributes* attributes,
                                std::size_t* attribute_indices,
                                std::size_t attribute_count,
-                               std::size_t* failed_index,
-                               StreamHandle stream) {
+                               std::size_t* failed_index, StreamHandle stream) {
   return cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes,
                             attribute_indices, attribute_count, failed_index,
                             PerThread(stream));

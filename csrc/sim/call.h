@@ -86,7 +86,7 @@ class Call {
     Driver& driver = Driver::Get();
     const std::optional<Fault> fault = driver.faults.Next(entry_);
     Result result;
-    if (driver.forked || (needs_initialisation && !driver.initialized)) {
+    if (needs_initialisation && (driver.forked || !driver.initialized)) {
       result = abi::kErrorNotInitialized;
     } else {
       driver.scheduler.RunSome();

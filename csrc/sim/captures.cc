@@ -262,9 +262,7 @@ Result cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
 Result cuStreamGetCaptureInfo(StreamHandle stream, StreamCaptureStatus* status,
                               std::uint64_t* id) {
   Call call(Entry::cuStreamGetCaptureInfo);
-  call.Argument("stream", stream)
-      .Argument("status", status)
-      .Argument("id", id);
+  call.Argument("stream", stream).Argument("status", status).Argument("id", id);
   return call.Run([&](Driver& driver) {
     return CaptureInfo(driver, &call, stream, status, id, nullptr, nullptr,
                        nullptr);
@@ -272,8 +270,8 @@ Result cuStreamGetCaptureInfo(StreamHandle stream, StreamCaptureStatus* status,
 }
 
 Result cuStreamGetCaptureInfo_v2(StreamHandle stream,
-                                 StreamCaptureStatus* status,
-                                 std::uint64_t* id, GraphHandle* graph,
+                                 StreamCaptureStatus* status, std::uint64_t* id,
+                                 GraphHandle* graph,
                                  const GraphNodeHandle** dependencies,
                                  std::size_t* dependency_count) {
   Call call(Entry::cuStreamGetCaptureInfo_v2);
@@ -290,8 +288,8 @@ Result cuStreamGetCaptureInfo_v2(StreamHandle stream,
 }
 
 Result cuStreamGetCaptureInfo_v3(StreamHandle stream,
-                                 StreamCaptureStatus* status,
-                                 std::uint64_t* id, GraphHandle* graph,
+                                 StreamCaptureStatus* status, std::uint64_t* id,
+                                 GraphHandle* graph,
                                  const GraphNodeHandle** dependencies,
                                  const GraphEdgeData** edge_data,
                                  std::size_t* dependency_count) {

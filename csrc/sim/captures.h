@@ -25,8 +25,8 @@ void EndCaptureOfStream(Driver& driver, const std::shared_ptr<Stream>& stream);
 Result RefuseImplicitDependency(Driver& driver, Stream* stream);
 
 // For calls that a capture in another thread (global mode) or in this one (all
-// modes but relaxed) forbids: kErrorStreamCaptureUnsupported, and those captures
-// are invalid.
+// modes but relaxed) forbids: kErrorStreamCaptureUnsupported, and those
+// captures are invalid.
 Result RefuseUnsafeCall(Driver& driver);
 
 // For waiting for a stream, or asking whether it is done.

@@ -95,10 +95,8 @@ Result FindContext(Driver& driver, ContextHandle handle,
                    std::shared_ptr<Context>* context) {
   if (handle == nullptr) return CurrentContext(driver, context);
   *context = driver.contexts.Find(handle);
-  if (*context == nullptr) {
-    return driver.contexts.WasRemoved(handle) ? abi::kErrorContextIsDestroyed
-                                              : abi::kErrorInvalidContext;
-  }
+  if (*context == nullptr) *context = driver.contexts.FindRemoved(handle);
+  if (*context == nullptr) return abi::kErrorInvalidContext;
   return (*context)->alive ? abi::kSuccess : abi::kErrorContextIsDestroyed;
 }
 
@@ -167,8 +165,7 @@ Result cuDevicePrimaryCtxReset_v2(Device device) {
   return call.Run([&](Driver& driver) { return ResetPrimary(driver, device); });
 }
 
-Result cuDevicePrimaryCtxGetState(Device device, unsigned* flags,
-                                  int* active) {
+Result cuDevicePrimaryCtxGetState(Device device, unsigned* flags, int* active) {
   Call call(Entry::cuDevicePrimaryCtxGetState);
   call.Argument("device", device)
       .Argument("flags", flags)
@@ -263,8 +260,8 @@ Result cuCtxSetCurrent(ContextHandle context) {
       return abi::kSuccess;
     }
     std::shared_ptr<Context> found;
-    const Result result = FindContext(driver, context, &found);
-    if (result != abi::kSuccess) return result;
+    FindContext(driver, context, &found);
+    if (found == nullptr) return abi::kErrorInvalidContext;
     if (stack.empty()) {
       stack.push_back(std::move(found));
     } else {
@@ -280,8 +277,9 @@ Result cuCtxPushCurrent_v2(ContextHandle context) {
   return call.Run([&](Driver& driver) -> Result {
     if (context == nullptr) return abi::kErrorInvalidValue;
     std::shared_ptr<Context> found;
-    const Result result = FindContext(driver, context, &found);
-    if (result != abi::kSuccess) return result;
+    FindContext(driver, context, &found);
+    // A destroyed context can be made current; what needs one then fails.
+    if (found == nullptr) return abi::kErrorInvalidContext;
     driver.Thread().contexts.push_back(std::move(found));
     return abi::kSuccess;
   });
@@ -307,9 +305,9 @@ Result cuCtxGetDevice(Device* device) {
   call.Argument("device", device);
   return call.Run([&](Driver& driver) -> Result {
     if (device == nullptr) return abi::kErrorInvalidValue;
-    std::shared_ptr<Context> current;
-    const Result result = CurrentContext(driver, &current);
-    if (result != abi::kSuccess) return result;
+    // Also of a destroyed context.
+    const std::shared_ptr<Context> current = driver.Current();
+    if (current == nullptr) return abi::kErrorInvalidContext;
     *device = current->device;
     call.Output("device", *device);
     return abi::kSuccess;

@@ -106,8 +106,7 @@ int cuda_sim_driver_version(void) {
 
 int cuda_sim_set_driver_version(int version) {
   const std::lock_guard<std::mutex> lock(Driver::Mutex());
-  const kvswap::sim::VersionRange range =
-      kvswap::sim::VersionsOfThisLibrary();
+  const kvswap::sim::VersionRange range = kvswap::sim::VersionsOfThisLibrary();
   if (version < range.first || version > range.last) return -1;
   Driver::Get().version = version;
   return 0;
@@ -194,15 +193,13 @@ void cuda_sim_clear_violations(void) {
 
 int64_t cuda_sim_live(const char* kind) {
   const std::lock_guard<std::mutex> lock(Driver::Mutex());
-  return kind == nullptr ? -1
-                         : kvswap::sim::CountLive(Driver::Get(), kind);
+  return kind == nullptr ? -1 : kvswap::sim::CountLive(Driver::Get(), kind);
 }
 
 int cuda_sim_fail(const char* function, uint64_t call, int code,
                   size_t failed_index, int after) {
   const std::lock_guard<std::mutex> lock(Driver::Mutex());
-  if (function == nullptr || !kvswap::sim::IsEntryName(function) ||
-      call == 0) {
+  if (function == nullptr || !kvswap::sim::IsEntryName(function) || call == 0) {
     return -1;
   }
   kvswap::sim::Fault fault;

@@ -39,8 +39,8 @@ Result CheckCopy(Driver& driver, Call* call, const Context& context,
   HostMemoryMap host_memory;
   *destination_operand = CheckOperand(driver, context, &host_memory,
                                       destination, size, Access::kWrite);
-  *source_operand = CheckOperand(driver, context, &host_memory, source, size,
-                                 Access::kRead);
+  *source_operand =
+      CheckOperand(driver, context, &host_memory, source, size, Access::kRead);
   for (const Operand* operand : {destination_operand, source_operand}) {
     if (operand->verdict == Operand::Verdict::kRefused) {
       call->Note(operand->reason);
@@ -60,8 +60,10 @@ Result Copy(Driver& driver, Call* call, DevicePointer destination,
   std::shared_ptr<Stream> stream;
   Result result = FindStream(driver, call, handle, &stream);
   if (result != abi::kSuccess) return result;
-  result = synchronous ? RefuseWaitingForStream(driver, stream.get())
-                       : RefuseImplicitDependency(driver, stream.get());
+  result = RefuseImplicitDependency(driver, stream.get());
+  if (result == abi::kSuccess && synchronous && stream->capture != nullptr) {
+    result = RefuseWaitingForStream(driver, stream.get());
+  }
   if (result != abi::kSuccess) return result;
   if (stream->capture != nullptr && !stream->capture->valid) {
     return abi::kErrorStreamCaptureInvalidated;
@@ -76,9 +78,8 @@ Result Copy(Driver& driver, Call* call, DevicePointer destination,
   if (stream->capture != nullptr) {
     return AddToCapture(driver, stream.get(), work);
   }
-  const TaskId task =
-      AddCopy(driver, Predecessors(driver, stream.get()), work,
-              abi::kMemcpySourceAccessOrderStream, to, from);
+  const TaskId task = AddCopy(driver, Predecessors(driver, stream.get()), work,
+                              abi::kMemcpySourceAccessOrderStream, to, from);
   stream->tail = {task};
   // Between host and host the call is documented to return when it is done.
   if (synchronous || (to.host && from.host)) {
@@ -174,14 +175,14 @@ Result cuMemcpy(DevicePointer destination, DevicePointer source,
 
 Result cuMemcpyHtoD_v2(DevicePointer destination, const void* source,
                        std::size_t size) {
-  return SynchronousCopy(Entry::cuMemcpyHtoD_v2, destination,
-                         ToAddress(source), size, nullptr);
+  return SynchronousCopy(Entry::cuMemcpyHtoD_v2, destination, ToAddress(source),
+                         size, nullptr);
 }
 
 Result cuMemcpyDtoH_v2(void* destination, DevicePointer source,
                        std::size_t size) {
-  return SynchronousCopy(Entry::cuMemcpyDtoH_v2, ToAddress(destination),
-                         source, size, nullptr);
+  return SynchronousCopy(Entry::cuMemcpyDtoH_v2, ToAddress(destination), source,
+                         size, nullptr);
 }
 
 Result cuMemsetD8Async(DevicePointer destination, unsigned char value,
@@ -220,14 +221,14 @@ Result cuMemcpy_ptds(DevicePointer destination, DevicePointer source,
 
 Result cuMemcpyHtoD_v2_ptds(DevicePointer destination, const void* source,
                             std::size_t size) {
-  return SynchronousCopy(Entry::cuMemcpyHtoD_v2, destination,
-                         ToAddress(source), size, PerThread(nullptr));
+  return SynchronousCopy(Entry::cuMemcpyHtoD_v2, destination, ToAddress(source),
+                         size, PerThread(nullptr));
 }
 
 Result cuMemcpyDtoH_v2_ptds(void* destination, DevicePointer source,
                             std::size_t size) {
-  return SynchronousCopy(Entry::cuMemcpyDtoH_v2, ToAddress(destination),
-                         source, size, PerThread(nullptr));
+  return SynchronousCopy(Entry::cuMemcpyDtoH_v2, ToAddress(destination), source,
+                         size, PerThread(nullptr));
 }
 
 Result cuMemsetD8Async_ptsz(DevicePointer destination, unsigned char value,

@@ -3,8 +3,8 @@
  * The library has the CUDA driver's own ABI; a program under test loads it in
  * the driver's place and knows nothing of this header. A test finds these
  * functions in the same library, with dlsym, and sets the stage: versions,
- * seeds, failures; and reads afterwards what the program did. Python has them as
- * kvswap_sim.Simulator. docs/simulated_driver.md is the guide.
+ * seeds, failures; and reads afterwards what the program did. Python has them
+ * as kvswap_sim.Simulator. docs/simulated_driver.md is the guide.
  *
  * Rules that hold for every function here
  *   - All are safe to call from any thread, and do not count as driver calls:
@@ -14,8 +14,8 @@
  *   - Names of driver functions are as cuGetProcAddress takes them
  *     ("cuMemAlloc": all its versions) or as they are exported
  *     ("cuMemAlloc_v2": that function alone).
- *   - Text goes to the caller's buffer: the functions return the number of bytes
- *     that the text needs, its final 0 included, and write only if `size` is
+ *   - Text goes to the caller's buffer: the functions return the number of
+ * bytes that the text needs, its final 0 included, and write only if `size` is
  *     enough.
  */
 
@@ -65,7 +65,8 @@ CUDA_SIM_API int cuda_sim_set_device_attribute(int device, int attribute,
 CUDA_SIM_API uint64_t cuda_sim_seed(void);
 CUDA_SIM_API void cuda_sim_set_seed(uint64_t seed);
 
-/* 1: from now on only what synchronisation needs runs. 0: as the seed has it. */
+/* 1: from now on only what synchronisation needs runs. 0: as the seed has it.
+ */
 CUDA_SIM_API void cuda_sim_hold(int hold);
 
 /* Operations (copies, fills, halves of copies) submitted and not run yet. */
@@ -74,39 +75,42 @@ CUDA_SIM_API size_t cuda_sim_pending(void);
 /* Runs up to `count` pending operations; returns how many ran. */
 CUDA_SIM_API size_t cuda_sim_run(size_t count);
 
-/* ---- Memory --------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------
+ */
 
 /* Copies between a host buffer and any memory that the driver knows, device
  * memory above all, now and past all pending work. -1 where [address, address +
  * size) is not all known. */
 CUDA_SIM_API int cuda_sim_peek(uint64_t address, void* to, size_t size);
-CUDA_SIM_API int cuda_sim_poke(uint64_t address, const void* from,
-                               size_t size);
+CUDA_SIM_API int cuda_sim_poke(uint64_t address, const void* from, size_t size);
 
-/* ---- Record of calls ------------------------------------------------------ */
+/* ---- Record of calls ------------------------------------------------------
+ */
 
 /* The record, one JSON object a line, of calls whose "sequence" is `first` or
  * more. Members: sequence (from 1), thread (as the system numbers it), name,
  * version and symbol of the function entered, arguments (as received; arrays of
- * up to 4096 elements as arrays), outputs, result (null: the process died in the
- * call), note. The latest 200,000 calls are kept. */
+ * up to 4096 elements as arrays), outputs, result (null: the process died in
+ * the call), note. The latest 200,000 calls are kept. */
 CUDA_SIM_API size_t cuda_sim_trace(uint64_t first, char* buffer, size_t size);
 CUDA_SIM_API void cuda_sim_clear_trace(void);
 
-/* Mistakes of the program that its driver calls could not report (work on memory
- * freed meanwhile, handles that are no streams), one a line. */
+/* Mistakes of the program that its driver calls could not report (work on
+ * memory freed meanwhile, handles that are no streams), one a line. */
 CUDA_SIM_API size_t cuda_sim_violations(char* buffer, size_t size);
 CUDA_SIM_API void cuda_sim_clear_violations(void);
 
 /* How many there are of: "contexts" (made by cuCtxCreate), "primary_contexts"
- * (active), "primary_retained" (retains not released), "context_stack" (contexts
- * on the calling thread's stack), "streams", "events", "captures" (not ended),
- * "graphs", "graph_executables", "device_allocations", "pool_allocations",
- * "managed_allocations", "host_allocations", "registrations", "reservations",
- * "mappings", "physical_allocations", "pending". -1 for another name. */
+ * (active), "primary_retained" (retains not released), "context_stack"
+ * (contexts on the calling thread's stack), "streams", "events", "captures"
+ * (not ended), "graphs", "graph_executables", "device_allocations",
+ * "pool_allocations", "managed_allocations", "host_allocations",
+ * "registrations", "reservations", "mappings", "physical_allocations",
+ * "pending". -1 for another name. */
 CUDA_SIM_API int64_t cuda_sim_live(const char* kind);
 
-/* ---- Failures on demand --------------------------------------------------- */
+/* ---- Failures on demand ---------------------------------------------------
+ */
 
 /* "No failed index" for cuda_sim_fail. */
 #define CUDA_SIM_NO_INDEX ((size_t)-2)
@@ -129,7 +133,8 @@ CUDA_SIM_API int cuda_sim_lookup(const char* name, const char* lie);
 /* Makes cuGetProcAddress answer "not found" about a name. */
 CUDA_SIM_API int cuda_sim_leave_out(const char* name);
 
-/* Takes back everything of this section, also what the environment asked for. */
+/* Takes back everything of this section, also what the environment asked for.
+ */
 CUDA_SIM_API void cuda_sim_clear_faults(void);
 
 #ifdef __cplusplus

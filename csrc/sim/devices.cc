@@ -11,30 +11,30 @@ namespace kvswap::sim {
 std::map<int, int> PresetDeviceAttributes() {
   // An H200's values where a program might look.
   return {
-      {1, 1024},     // MAX_THREADS_PER_BLOCK
-      {2, 1024},     // MAX_BLOCK_DIM_X
+      {1, 1024},        // MAX_THREADS_PER_BLOCK
+      {2, 1024},        // MAX_BLOCK_DIM_X
       {5, 2147483647},  // MAX_GRID_DIM_X
-      {8, 49152},    // MAX_SHARED_MEMORY_PER_BLOCK
-      {10, 32},      // WARP_SIZE
-      {16, 132},     // MULTIPROCESSOR_COUNT
-      {19, 1},       // CAN_MAP_HOST_MEMORY
-      {31, 1},       // CONCURRENT_KERNELS
-      {39, 2048},    // MAX_THREADS_PER_MULTIPROCESSOR
-      {40, 3},       // ASYNC_ENGINE_COUNT
-      {41, 1},       // UNIFIED_ADDRESSING
-      {75, 9},       // COMPUTE_CAPABILITY_MAJOR
-      {76, 0},       // COMPUTE_CAPABILITY_MINOR
-      {78, 1},       // STREAM_PRIORITIES_SUPPORTED
-      {83, 1},       // MANAGED_MEMORY
+      {8, 49152},       // MAX_SHARED_MEMORY_PER_BLOCK
+      {10, 32},         // WARP_SIZE
+      {16, 132},        // MULTIPROCESSOR_COUNT
+      {19, 1},          // CAN_MAP_HOST_MEMORY
+      {31, 1},          // CONCURRENT_KERNELS
+      {39, 2048},       // MAX_THREADS_PER_MULTIPROCESSOR
+      {40, 3},          // ASYNC_ENGINE_COUNT
+      {41, 1},          // UNIFIED_ADDRESSING
+      {75, 9},          // COMPUTE_CAPABILITY_MAJOR
+      {76, 0},          // COMPUTE_CAPABILITY_MINOR
+      {78, 1},          // STREAM_PRIORITIES_SUPPORTED
+      {83, 1},          // MANAGED_MEMORY
       {kDeviceAttributePageableMemoryAccess, 0},
-      {89, 1},       // CONCURRENT_MANAGED_ACCESS
+      {89, 1},  // CONCURRENT_MANAGED_ACCESS
       {kDeviceAttributeCanUseHostPointerForRegistered, 1},
       {97, 232448},  // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
       {99, 1},       // HOST_REGISTER_SUPPORTED
       {100, 0},      // PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
       {102, 1},      // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
       {kDeviceAttributeReadOnlyHostRegister, 1},
-      {115, 1},      // MEMORY_POOLS_SUPPORTED
+      {115, 1},  // MEMORY_POOLS_SUPPORTED
   };
 }
 

@@ -154,6 +154,7 @@ inline constexpr int kPointerAttributeAllowedHandleTypes = 14;
 inline constexpr int kPointerAttributeIsRdmaCapable = 15;
 inline constexpr int kPointerAttributeMempoolHandle = 17;
 inline constexpr int kPointerAttributeMemoryBlockId = 20;
+inline constexpr int kPointerAttributeIsDecompressCapable = 21;
 
 }  // namespace kvswap::sim
 

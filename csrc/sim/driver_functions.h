@@ -30,12 +30,10 @@ KVSWAP_SIM_EXPORT Result cuGetProcAddress_v2(const char* symbol,
 // Devices
 KVSWAP_SIM_EXPORT Result cuDeviceGet(Device* device, int ordinal);
 KVSWAP_SIM_EXPORT Result cuDeviceGetCount(int* count);
-KVSWAP_SIM_EXPORT Result cuDeviceGetName(char* name, int length,
-                                         Device device);
+KVSWAP_SIM_EXPORT Result cuDeviceGetName(char* name, int length, Device device);
 KVSWAP_SIM_EXPORT Result cuDeviceGetUuid(Uuid* uuid, Device device);
 KVSWAP_SIM_EXPORT Result cuDeviceGetUuid_v2(Uuid* uuid, Device device);
-KVSWAP_SIM_EXPORT Result cuDeviceTotalMem_v2(std::size_t* bytes,
-                                             Device device);
+KVSWAP_SIM_EXPORT Result cuDeviceTotalMem_v2(std::size_t* bytes, Device device);
 KVSWAP_SIM_EXPORT Result cuDeviceGetAttribute(int* value, int attribute,
                                               Device device);
 KVSWAP_SIM_EXPORT Result cuDeviceCanAccessPeer(int* can_access, Device device,
@@ -75,8 +73,7 @@ KVSWAP_SIM_EXPORT Result cuCtxGetId(ContextHandle context,
                                     unsigned long long* id);
 KVSWAP_SIM_EXPORT Result cuCtxSynchronize();
 KVSWAP_SIM_EXPORT Result cuCtxSynchronize_v2(ContextHandle context);
-KVSWAP_SIM_EXPORT Result cuCtxGetStreamPriorityRange(int* least,
-                                                     int* greatest);
+KVSWAP_SIM_EXPORT Result cuCtxGetStreamPriorityRange(int* least, int* greatest);
 KVSWAP_SIM_EXPORT Result cuCtxEnablePeerAccess(ContextHandle peer,
                                                unsigned flags);
 KVSWAP_SIM_EXPORT Result cuCtxDisablePeerAccess(ContextHandle peer);
@@ -94,9 +91,8 @@ KVSWAP_SIM_EXPORT Result cuMemAllocHost_v2(void** pointer, std::size_t size);
 KVSWAP_SIM_EXPORT Result cuMemHostAlloc(void** pointer, std::size_t size,
                                         unsigned flags);
 KVSWAP_SIM_EXPORT Result cuMemFreeHost(void* pointer);
-KVSWAP_SIM_EXPORT Result
-cuMemHostGetDevicePointer_v2(DevicePointer* device_pointer, void* pointer,
-                             unsigned flags);
+KVSWAP_SIM_EXPORT Result cuMemHostGetDevicePointer_v2(
+    DevicePointer* device_pointer, void* pointer, unsigned flags);
 KVSWAP_SIM_EXPORT Result cuMemHostGetFlags(unsigned* flags, void* pointer);
 KVSWAP_SIM_EXPORT Result cuMemHostRegister_v2(void* pointer, std::size_t size,
                                               unsigned flags);
@@ -104,8 +100,7 @@ KVSWAP_SIM_EXPORT Result cuMemHostUnregister(void* pointer);
 KVSWAP_SIM_EXPORT Result cuMemAllocManaged(DevicePointer* pointer,
                                            std::size_t size, unsigned flags);
 KVSWAP_SIM_EXPORT Result cuMemAllocAsync(DevicePointer* pointer,
-                                         std::size_t size,
-                                         StreamHandle stream);
+                                         std::size_t size, StreamHandle stream);
 KVSWAP_SIM_EXPORT Result cuMemAllocAsync_ptsz(DevicePointer* pointer,
                                               std::size_t size,
                                               StreamHandle stream);
@@ -139,9 +134,9 @@ KVSWAP_SIM_EXPORT Result cuMemMap(DevicePointer pointer, std::size_t size,
                                   std::size_t offset, PhysicalHandle handle,
                                   unsigned long long flags);
 KVSWAP_SIM_EXPORT Result cuMemUnmap(DevicePointer pointer, std::size_t size);
-KVSWAP_SIM_EXPORT Result
-cuMemSetAccess(DevicePointer pointer, std::size_t size,
-               const MemAccessDescriptor* descriptors, std::size_t count);
+KVSWAP_SIM_EXPORT Result cuMemSetAccess(DevicePointer pointer, std::size_t size,
+                                        const MemAccessDescriptor* descriptors,
+                                        std::size_t count);
 KVSWAP_SIM_EXPORT Result cuMemGetAccess(unsigned long long* flags,
                                         const abi::MemLocation* location,
                                         DevicePointer pointer);
@@ -195,8 +190,7 @@ KVSWAP_SIM_EXPORT Result cuMemsetD8_v2_ptds(DevicePointer destination,
                                             unsigned char value,
                                             std::size_t count);
 KVSWAP_SIM_EXPORT Result cuMemsetD8Async(DevicePointer destination,
-                                         unsigned char value,
-                                         std::size_t count,
+                                         unsigned char value, std::size_t count,
                                          StreamHandle stream);
 KVSWAP_SIM_EXPORT Result cuMemsetD8Async_ptsz(DevicePointer destination,
                                               unsigned char value,
@@ -223,8 +217,7 @@ KVSWAP_SIM_EXPORT Result cuStreamGetCtx_v2(StreamHandle stream,
 KVSWAP_SIM_EXPORT Result cuStreamGetCtx_v2_ptsz(StreamHandle stream,
                                                 ContextHandle* context,
                                                 void** green_context);
-KVSWAP_SIM_EXPORT Result cuStreamGetFlags(StreamHandle stream,
-                                          unsigned* flags);
+KVSWAP_SIM_EXPORT Result cuStreamGetFlags(StreamHandle stream, unsigned* flags);
 KVSWAP_SIM_EXPORT Result cuStreamGetFlags_ptsz(StreamHandle stream,
                                                unsigned* flags);
 KVSWAP_SIM_EXPORT Result cuStreamGetPriority(StreamHandle stream,
@@ -235,8 +228,7 @@ KVSWAP_SIM_EXPORT Result cuStreamGetId(StreamHandle stream,
                                        unsigned long long* id);
 KVSWAP_SIM_EXPORT Result cuStreamGetId_ptsz(StreamHandle stream,
                                             unsigned long long* id);
-KVSWAP_SIM_EXPORT Result cuStreamGetDevice(StreamHandle stream,
-                                           Device* device);
+KVSWAP_SIM_EXPORT Result cuStreamGetDevice(StreamHandle stream, Device* device);
 KVSWAP_SIM_EXPORT Result cuStreamGetDevice_ptsz(StreamHandle stream,
                                                 Device* device);
 KVSWAP_SIM_EXPORT Result cuStreamWaitEvent(StreamHandle stream,
@@ -294,17 +286,15 @@ KVSWAP_SIM_EXPORT Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode);
 KVSWAP_SIM_EXPORT Result cuGraphInstantiate_v2(GraphExecHandle* executable,
                                                GraphHandle graph,
                                                GraphNodeHandle* error_node,
-                                               char* log,
-                                               std::size_t log_size);
+                                               char* log, std::size_t log_size);
 KVSWAP_SIM_EXPORT Result cuGraphInstantiateWithFlags(
     GraphExecHandle* executable, GraphHandle graph, unsigned long long flags);
 KVSWAP_SIM_EXPORT Result
 cuGraphInstantiateWithParams(GraphExecHandle* executable, GraphHandle graph,
                              GraphInstantiateParameters* parameters);
-KVSWAP_SIM_EXPORT Result
-cuGraphInstantiateWithParams_ptsz(GraphExecHandle* executable,
-                                  GraphHandle graph,
-                                  GraphInstantiateParameters* parameters);
+KVSWAP_SIM_EXPORT Result cuGraphInstantiateWithParams_ptsz(
+    GraphExecHandle* executable, GraphHandle graph,
+    GraphInstantiateParameters* parameters);
 KVSWAP_SIM_EXPORT Result cuGraphLaunch(GraphExecHandle executable,
                                        StreamHandle stream);
 KVSWAP_SIM_EXPORT Result cuGraphLaunch_ptsz(GraphExecHandle executable,

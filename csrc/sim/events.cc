@@ -45,7 +45,7 @@ Result WaitForCapturedEvent(const Event& event,
   if (!capture->valid) return abi::kErrorStreamCaptureInvalidated;
   if (stream->kind == StreamKind::kLegacy) {
     Invalidate(capture.get());
-    return kErrorStreamCaptureIsolation;
+    return abi::kErrorStreamCaptureImplicit;
   }
   if (stream->capture == nullptr) {
     stream->capture = capture;
@@ -66,6 +66,15 @@ bool InCapture(const Driver& driver, const Event& event) {
   return event.capture != nullptr &&
          std::find(driver.captures.begin(), driver.captures.end(),
                    event.capture) != driver.captures.end();
+}
+
+// For waiting for an event, or asking whether it is done.
+Result RefuseWaitingForEvent(Driver& driver, const Event& event) {
+  if (event.capture != nullptr) {
+    Invalidate(event.capture.get());
+    return kErrorCapturedEvent;
+  }
+  return RefuseUnsafeCall(driver);
 }
 
 Result WaitEvent(Driver& driver, const std::shared_ptr<Stream>& stream,
@@ -132,9 +141,8 @@ Result cuEventQuery(EventHandle event) {
     std::shared_ptr<Event> found;
     Result result = FindEvent(driver, event, &found);
     if (result != abi::kSuccess) return result;
-    result = RefuseUnsafeCall(driver);
+    result = RefuseWaitingForEvent(driver, *found);
     if (result != abi::kSuccess) return result;
-    if (found->capture != nullptr) return kErrorCapturedEvent;
     return driver.scheduler.Finished(found->recorded) ? abi::kSuccess
                                                       : abi::kErrorNotReady;
   });
@@ -147,9 +155,8 @@ Result cuEventSynchronize(EventHandle event) {
     std::shared_ptr<Event> found;
     Result result = FindEvent(driver, event, &found);
     if (result != abi::kSuccess) return result;
-    result = RefuseUnsafeCall(driver);
+    result = RefuseWaitingForEvent(driver, *found);
     if (result != abi::kSuccess) return result;
-    if (found->capture != nullptr) return kErrorCapturedEvent;
     driver.scheduler.RunUntilFinished(found->recorded);
     return abi::kSuccess;
   });

@@ -18,10 +18,10 @@ namespace kvswap::sim {
 
 // A call that is to fail.
 struct Fault {
-  std::string entry;           // name or symbol
-  std::uint64_t call = 1;      // which call from now on fails, the first is 1
+  std::string entry;       // name or symbol
+  std::uint64_t call = 1;  // which call from now on fails, the first is 1
   Result code = abi::kErrorUnknown;
-  bool after_work = false;     // fail though the work was done
+  bool after_work = false;  // fail though the work was done
   // What a batch call writes to its failIdx.
   std::optional<std::size_t> failed_index;
 };

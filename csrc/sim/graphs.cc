@@ -19,8 +19,7 @@ Result Instantiate(Driver& driver, Call* call, GraphExecHandle* executable,
   auto created = std::make_shared<GraphExec>();
   created->id = driver.NextId();
   created->graph = std::make_shared<const Graph>(*found);
-  *executable =
-      static_cast<GraphExecHandle>(driver.executables.Add(created));
+  *executable = static_cast<GraphExecHandle>(driver.executables.Add(created));
   call->Output("executable", *executable);
   return abi::kSuccess;
 }
@@ -29,8 +28,7 @@ Result Instantiate(Driver& driver, Call* call, GraphExecHandle* executable,
 // order.
 void Launch(Driver& driver, GraphExec* executable, Stream* stream) {
   std::vector<TaskId> before = Predecessors(driver, stream);
-  before.insert(before.end(), executable->tail.begin(),
-                executable->tail.end());
+  before.insert(before.end(), executable->tail.begin(), executable->tail.end());
   const std::shared_ptr<const Graph> graph = executable->graph;
   std::vector<TaskId> tasks;
   for (const GraphNode& node : graph->nodes) {
@@ -40,8 +38,8 @@ void Launch(Driver& driver, GraphExec* executable, Stream* stream) {
     }
     if (after.empty()) after = before;
     const std::shared_ptr<const Work> work = node.work;
-    tasks.push_back(driver.scheduler.Add(
-        [&driver, work] { work->Run(driver); }, after));
+    tasks.push_back(
+        driver.scheduler.Add([&driver, work] { work->Run(driver); }, after));
   }
   tasks.insert(tasks.end(), before.begin(), before.end());
   stream->tail = {driver.scheduler.Add(nullptr, tasks)};
@@ -107,8 +105,9 @@ Result cuGraphLaunch(GraphExecHandle executable, StreamHandle stream) {
     result = RefuseImplicitDependency(driver, on.get());
     if (result != abi::kSuccess) return result;
     if (on->capture != nullptr) {
-      return AddToCapture(driver, on.get(),
-                          std::make_shared<GraphWork>(found->graph));
+      if (!on->capture->valid) return abi::kErrorStreamCaptureInvalidated;
+      Invalidate(on->capture.get());
+      return abi::kErrorStreamCaptureUnsupported;
     }
     Launch(driver, found.get(), on.get());
     return abi::kSuccess;

@@ -29,6 +29,7 @@ class HandleTable {
     if (reuse_ == Reuse::kLatestFirst && !free_.empty()) {
       handle = free_.back();
       free_.pop_back();
+      removed_.erase(handle);
     } else {
       blocks_.emplace_back();
       handle = &blocks_.back();
@@ -43,18 +44,16 @@ class HandleTable {
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  // Whether the handle was one and was removed.
-  bool WasRemoved(const void* handle) const {
-    if (objects_.count(handle) != 0) return false;
-    for (const Block& block : blocks_) {
-      if (&block == handle) return true;
-    }
-    return false;
+  // What a handle stood for before it was removed, or null.
+  std::shared_ptr<Object> FindRemoved(const void* handle) const {
+    const auto found = removed_.find(handle);
+    return found == removed_.end() ? nullptr : found->second;
   }
 
   void Remove(const void* handle) {
     const auto found = objects_.find(handle);
     if (found == objects_.end()) return;
+    removed_[handle] = std::move(found->second);
     objects_.erase(found);
     free_.push_back(const_cast<void*>(handle));
   }
@@ -84,6 +83,7 @@ class HandleTable {
   std::deque<Block> blocks_;
   std::vector<void*> free_;
   std::map<const void*, std::shared_ptr<Object>> objects_;
+  std::map<const void*, std::shared_ptr<Object>> removed_;
 };
 
 }  // namespace kvswap::sim

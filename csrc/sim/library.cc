@@ -12,6 +12,7 @@ Result cuInit(unsigned flags) {
   Call call(Entry::cuInit);
   call.Argument("flags", flags);
   return call.RunBeforeInit([&](Driver& driver) -> Result {
+    if (driver.forked) return abi::kErrorNotInitialized;
     if (flags != 0) return abi::kErrorInvalidValue;
     if (driver.devices.empty()) return abi::kErrorNoDevice;
     driver.initialized = true;

@@ -26,8 +26,7 @@ struct LookupRow {
   {#name, version, reinterpret_cast<void*>(&symbol),      \
    KVSWAP_SIM_PER_THREAD_##per_thread(symbol)},
 
-const LookupRow kRows[] = {KVSWAP_SIM_FUNCTION_TABLE(KVSWAP_SIM_ROW)
-                               KVSWAP_SIM_ALIAS_TABLE(KVSWAP_SIM_ROW)};
+const LookupRow kRows[] = {KVSWAP_SIM_FUNCTION_TABLE(KVSWAP_SIM_ROW)};
 
 #undef KVSWAP_SIM_ROW
 
@@ -43,11 +42,12 @@ Answer FindFunction(const Driver& driver, const std::string& name, int version,
   constexpr std::uint64_t kBothFlags =
       abi::kProcAddressLegacyStream | abi::kProcAddressPerThreadDefaultStream;
   Answer answer;
-  if (version > driver.version || (flags & ~kBothFlags) != 0 ||
-      flags == kBothFlags) {
+  if (version > driver.version || (flags & ~kBothFlags) != 0) {
     answer.result = abi::kErrorInvalidValue;
     return answer;
   }
+  // Seen on driver 580: a negative version is taken for the newest.
+  if (version < 0) version = driver.version;
   const LookupRow* best = nullptr;
   bool known = false;
   for (const LookupRow& row : kRows) {
@@ -100,21 +100,19 @@ Result cuGetProcAddress(const char* symbol, void** function, int version,
       .Argument("version", version)
       .Argument("flags", flags);
   return call.RunBeforeInit([&](Driver& driver) -> Result {
-    if (symbol == nullptr || function == nullptr) {
-      return abi::kErrorInvalidValue;
-    }
-    const Answer answer = WithLie(
-        driver, symbol, FindFunction(driver, symbol, version, flags));
+    if (symbol == nullptr || function == nullptr) call.Die("null argument");
+    const Answer answer =
+        WithLie(driver, symbol, FindFunction(driver, symbol, version, flags));
     call.Output("status", answer.status);
     call.Output("function", answer.function);
     if (answer.result == abi::kErrorInvalidValue) return answer.result;
-    *function = answer.function;
-    // Without a status to give, the code says that there is nothing.
-    if (answer.result == abi::kSuccess &&
-        answer.status != abi::kProcAddressQuerySuccess &&
+    // Without a status to give, the code says that there is nothing, and the
+    // pointer stays as it was.
+    if (answer.status != abi::kProcAddressQuerySuccess &&
         answer.function == nullptr) {
       return abi::kErrorNotFound;
     }
+    *function = answer.function;
     return answer.result;
   });
 }
@@ -129,11 +127,9 @@ Result cuGetProcAddress_v2(const char* symbol, void** function, int version,
       .Argument("flags", flags)
       .Argument("status", status);
   return call.RunBeforeInit([&](Driver& driver) -> Result {
-    if (symbol == nullptr || function == nullptr) {
-      return abi::kErrorInvalidValue;
-    }
-    const Answer answer = WithLie(
-        driver, symbol, FindFunction(driver, symbol, version, flags));
+    if (symbol == nullptr || function == nullptr) call.Die("null argument");
+    const Answer answer =
+        WithLie(driver, symbol, FindFunction(driver, symbol, version, flags));
     call.Output("status", answer.status);
     call.Output("function", answer.function);
     if (answer.result == abi::kErrorInvalidValue) return answer.result;

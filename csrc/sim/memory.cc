@@ -46,6 +46,10 @@ Result AllocateHost(Driver& driver, Call* call, void** pointer,
   if (pointer == nullptr || (flags & ~kHostAllocFlagsKnown) != 0) {
     return abi::kErrorInvalidValue;
   }
+  if (size == 0) {
+    *pointer = nullptr;
+    return abi::kSuccess;
+  }
   DevicePointer address = 0;
   const Result result =
       Allocate(driver, RangeKind::kPinned, size, flags, &address);
@@ -84,16 +88,18 @@ Result Register(Driver& driver, void* pointer, std::size_t size,
                                    kDeviceAttributeReadOnlyHostRegister) == 0) {
     return abi::kErrorNotSupported;
   }
-  if (driver.addresses.Overlaps(base, size)) {
-    return abi::kErrorHostMemoryAlreadyRegistered;
+  for (const Range* other : driver.addresses.Overlapping(base, size)) {
+    return other->kind == RangeKind::kRegistered
+               ? abi::kErrorHostMemoryAlreadyRegistered
+               : abi::kErrorInvalidValue;
   }
   HostMemoryMap host_memory;
   if (!host_memory.Accessible(base, size,
                               read_only ? Access::kRead : Access::kWrite)) {
     return abi::kErrorInvalidValue;
   }
-  Range* range = driver.addresses.Register(base, size,
-                                           NeedsSeparateDeviceAddress(driver));
+  Range* range =
+      driver.addresses.Register(base, size, NeedsSeparateDeviceAddress(driver));
   if (range == nullptr) return abi::kErrorOutOfMemory;
   range->context = context;
   range->device = context->device;
@@ -155,15 +161,12 @@ Result cuMemFree_v2(DevicePointer pointer) {
   call.Argument("pointer", pointer);
   return call.Run([&](Driver& driver) -> Result {
     if (pointer == 0) return abi::kSuccess;
-    std::shared_ptr<Context> context;
-    Result result = CurrentContext(driver, &context);
-    if (result != abi::kSuccess) return result;
     Range* range = driver.addresses.FindBase(pointer);
     if (range == nullptr || range->IsHost() ||
         range->kind == RangeKind::kReservation) {
       return abi::kErrorInvalidValue;
     }
-    result = RefuseUnsafeCall(driver);
+    const Result result = RefuseUnsafeCall(driver);
     if (result != abi::kSuccess) return result;
     // A real driver may wait for work in flight here. This one does not: a
     // program must not count on it.
@@ -188,7 +191,10 @@ Result cuMemGetAddressRange_v2(DevicePointer* base, std::size_t* size,
     std::size_t found_size = range->size;
     if (range->kind == RangeKind::kReservation) {
       const Mapping* mapping = range->FindMapping(pointer);
-      if (mapping == nullptr) return abi::kErrorNotFound;
+      if (mapping == nullptr ||
+          mapping->AccessOf(context->device) == kMemAccessNone) {
+        return abi::kErrorNotFound;
+      }
       found_base = mapping->base;
       found_size = mapping->size;
     }
@@ -220,6 +226,7 @@ Result cuMemFreeHost(void* pointer) {
   Call call(Entry::cuMemFreeHost);
   call.Argument("pointer", pointer);
   return call.Run([&](Driver& driver) -> Result {
+    if (pointer == nullptr) return abi::kSuccess;
     Range* range =
         driver.addresses.FindBase(reinterpret_cast<std::uint64_t>(pointer));
     if (range == nullptr || range->kind != RangeKind::kPinned) {
@@ -261,7 +268,7 @@ Result cuMemHostGetFlags(unsigned* flags, void* pointer) {
     const Range* range =
         driver.addresses.Find(reinterpret_cast<std::uint64_t>(pointer));
     if (flags == nullptr || range == nullptr ||
-        range->kind != RangeKind::kPinned) {
+        !range->IsHost()) {
       return abi::kErrorInvalidValue;
     }
     *flags = range->flags;
@@ -274,20 +281,20 @@ Result cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned flags) {
   call.Argument("pointer", pointer)
       .Argument("size", size)
       .Argument("flags", flags);
-  return call.Run([&](Driver& driver) {
-    return Register(driver, pointer, size, flags);
-  });
+  return call.Run(
+      [&](Driver& driver) { return Register(driver, pointer, size, flags); });
 }
 
 Result cuMemHostUnregister(void* pointer) {
   Call call(Entry::cuMemHostUnregister);
   call.Argument("pointer", pointer);
   return call.Run([&](Driver& driver) -> Result {
-    Range* range =
-        driver.addresses.FindBase(reinterpret_cast<std::uint64_t>(pointer));
+    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    Range* range = driver.addresses.Find(address);
     if (pointer == nullptr) return abi::kErrorInvalidValue;
-    if (range == nullptr || range->kind != RangeKind::kRegistered) {
-      return abi::kErrorHostMemoryNotRegistered;
+    if (range == nullptr) return abi::kErrorHostMemoryNotRegistered;
+    if (range->kind != RangeKind::kRegistered || range->base != address) {
+      return abi::kErrorInvalidValue;
     }
     const Result result = RefuseUnsafeCall(driver);
     if (result != abi::kSuccess) return result;
@@ -303,7 +310,7 @@ Result cuMemAllocAsync(DevicePointer* pointer, std::size_t size,
       .Argument("size", size)
       .Argument("stream", stream);
   return call.Run([&](Driver& driver) -> Result {
-    if (pointer == nullptr || size == 0) return abi::kErrorInvalidValue;
+    if (pointer == nullptr) return abi::kErrorInvalidValue;
     std::shared_ptr<Stream> on;
     Result result = FindStream(driver, &call, stream, &on);
     if (result != abi::kSuccess) return result;
@@ -311,6 +318,13 @@ Result cuMemAllocAsync(DevicePointer* pointer, std::size_t size,
     if (result != abi::kSuccess) return result;
     // Memory nodes of graphs are not simulated.
     if (on->capture != nullptr) return abi::kErrorNotSupported;
+    // A pool that has to grow allocates.
+    result = RefuseUnsafeCall(driver);
+    if (result != abi::kSuccess) return result;
+    if (size == 0) {
+      *pointer = 0;
+      return abi::kSuccess;
+    }
     Range* range = driver.addresses.Allocate(RangeKind::kPool, size);
     if (range == nullptr) return abi::kErrorOutOfMemory;
     range->device = on->context->device;

@@ -106,20 +106,6 @@ struct Event {
   std::vector<std::size_t> capture_nodes;
 };
 
-// Replays another graph as one node.
-class GraphWork final : public Work {
- public:
-  explicit GraphWork(std::shared_ptr<const Graph> graph)
-      : graph_(std::move(graph)) {}
-  GraphNodeType type() const override { return kGraphNodeGraph; }
-  void Run(Driver& driver) const override {
-    for (const GraphNode& node : graph_->nodes) node.work->Run(driver);
-  }
-
- private:
-  std::shared_ptr<const Graph> graph_;
-};
-
 }  // namespace kvswap::sim
 
 #endif  // KVSWAP_SIM_OBJECTS_H_

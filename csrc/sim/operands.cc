@@ -17,10 +17,9 @@ Operand Refuse(std::string reason) {
 }
 
 bool Allows(const Mapping& mapping, Device device, Access access) {
-  const auto found = mapping.access.find(device);
-  if (found == mapping.access.end()) return false;
-  return access == Access::kRead ? found->second != kMemAccessNone
-                                 : found->second == kMemAccessReadWrite;
+  const MemAccessFlags flags = mapping.AccessOf(device);
+  return access == Access::kRead ? flags != kMemAccessNone
+                                 : flags == kMemAccessReadWrite;
 }
 
 // Adjacent mappings of a reservation count as one range.
@@ -52,9 +51,9 @@ Operand CheckOperand(Driver& driver, const Context& context,
     return Refuse(DescribeRange(address, size) + " wraps around");
   }
   const Range* range = driver.addresses.Find(address);
-  const bool mapped = range != nullptr &&
-                      (range->kind != RangeKind::kReservation ||
-                       range->FindMapping(address) != nullptr);
+  const bool mapped =
+      range != nullptr && (range->kind != RangeKind::kReservation ||
+                           range->FindMapping(address) != nullptr);
   if (!mapped) {
     if (host_memory->Accessible(address, size, access)) {
       Operand operand;
@@ -65,8 +64,7 @@ Operand CheckOperand(Driver& driver, const Context& context,
     Operand operand;
     operand.verdict = Operand::Verdict::kWild;
     operand.reason =
-        DescribeRange(address, size) +
-        " is neither the driver's memory nor " +
+        DescribeRange(address, size) + " is neither the driver's memory nor " +
         (access == Access::kRead ? "readable" : "writable") + " host memory";
     return operand;
   }

@@ -31,44 +31,71 @@ struct Description {
   DevicePointer mapping_base = 0;
 };
 
-// What the current context's device may do with memory of another context.
-int AccessFrom(const Context& current, const Range& range,
+// What the current context's device may do; without a current context, what the
+// memory's own device may.
+int AccessFrom(const Context* current, const Range& range,
                const Mapping* mapping) {
   if (mapping != nullptr) {
-    const auto found = mapping->access.find(current.device);
-    return found == mapping->access.end() ? kMemAccessNone : found->second;
+    return current == nullptr ? kMemAccessNone
+                              : mapping->AccessOf(current->device);
   }
-  switch (range.kind) {
-    case RangeKind::kPinned:
-    case RangeKind::kManaged:
-      return kMemAccessReadWrite;
-    case RangeKind::kRegistered:
-      return (range.flags & kHostRegisterReadOnly) != 0 ? kMemAccessRead
-                                                        : kMemAccessReadWrite;
-    case RangeKind::kPool:
-      return range.device == current.device ? kMemAccessReadWrite
-                                            : kMemAccessNone;
-    case RangeKind::kDevice:
-    case RangeKind::kReservation:
-      break;
+  if (range.kind == RangeKind::kRegistered &&
+      (range.flags & kHostRegisterReadOnly) != 0) {
+    return kMemAccessRead;
   }
-  return range.device == current.device ||
-                 current.peers.count(range.context->id) != 0
+  const bool everywhere = range.IsHost() || range.kind == RangeKind::kManaged;
+  const bool peer =
+      current != nullptr && range.kind == RangeKind::kDevice &&
+      current->peers.count(range.context->id) != 0;
+  return everywhere || peer || current == nullptr ||
+                 range.device == current->device
              ? kMemAccessReadWrite
              : kMemAccessNone;
 }
 
+// The memory behind a range comes in units of the driver's own.
+void DescribeMapping(const Range& range, const Mapping* mapping,
+                     Description* description) {
+  constexpr std::size_t kPoolUnit = std::size_t{32} << 20;
+  description->mapping_base = description->range_start;
+  switch (range.kind) {
+    case RangeKind::kReservation:
+      description->mapping_base = mapping->base;
+      description->mapping_size = mapping->size;
+      break;
+    case RangeKind::kRegistered: {
+      const std::size_t before = description->range_start % kPageSize;
+      description->mapping_base -= before;
+      description->mapping_size = RoundUp(before + range.size, kPageSize);
+      break;
+    }
+    case RangeKind::kPool:
+      description->mapping_size = RoundUp(range.size, kPoolUnit);
+      break;
+    case RangeKind::kDevice:
+    case RangeKind::kManaged:
+    case RangeKind::kPinned:
+      description->mapping_size = RoundUp(range.size, kMappingGranularity);
+      break;
+  }
+}
+
 Description Describe(Driver& driver, DevicePointer pointer) {
   Description description;
+  // Also of memory that CUDA does not know, the host may have something there.
+  description.host_pointer = pointer;
   const Range* range = driver.addresses.Find(pointer);
   if (range == nullptr) return description;
-  const Mapping* mapping = range->FindMapping(pointer);
-  if (range->kind == RangeKind::kReservation && mapping == nullptr) {
-    return description;
-  }
   const bool by_host = pointer >= range->base && pointer < range->end();
   const std::uint64_t offset =
       pointer - (by_host ? range->base : range->device_base);
+  description.range_start = by_host ? range->base : range->device_base;
+  description.range_size = range->size;
+  const Mapping* mapping = range->FindMapping(pointer);
+  // An address that is only reserved has a range and nothing else.
+  if (range->kind == RangeKind::kReservation && mapping == nullptr) {
+    return description;
+  }
 
   description.known = true;
   if (range->context != nullptr) {
@@ -79,22 +106,17 @@ Description Describe(Driver& driver, DevicePointer pointer) {
   description.buffer_id = range->id;
   description.is_managed = range->kind == RangeKind::kManaged ? 1 : 0;
   description.device = mapping != nullptr ? mapping->device : range->device;
-  description.range_start = by_host ? range->base : range->device_base;
-  description.range_size = range->size;
   description.mapped = 1;
-  description.mapping_base =
-      mapping != nullptr ? mapping->base : description.range_start;
-  description.mapping_size =
-      mapping != nullptr ? mapping->size : description.range_size;
-  if (range->IsHost() || range->kind == RangeKind::kManaged) {
-    description.host_pointer = range->base + offset;
-  }
-  const std::shared_ptr<Context> current = driver.Current();
-  if (current != nullptr && current->alive) {
-    description.access_flags = AccessFrom(*current, *range, mapping);
-    if (description.access_flags != kMemAccessNone) {
-      description.device_pointer = range->device_base + offset;
-    }
+  DescribeMapping(*range, mapping, &description);
+  description.host_pointer =
+      range->IsHost() || range->kind == RangeKind::kManaged
+          ? range->base + offset
+          : 0;
+  std::shared_ptr<Context> current = driver.Current();
+  if (current != nullptr && !current->alive) current = nullptr;
+  description.access_flags = AccessFrom(current.get(), *range, mapping);
+  if (current != nullptr && description.access_flags != kMemAccessNone) {
+    description.device_pointer = range->device_base + offset;
   }
   return description;
 }
@@ -128,6 +150,8 @@ int FirstVersion(int attribute) {
     case abi::kPointerAttributeMappingBaseAddress:
     case kPointerAttributeMemoryBlockId:
       return 12000;
+    case kPointerAttributeIsDecompressCapable:
+      return 12080;
     default:
       return 0;
   }
@@ -175,6 +199,7 @@ void WriteAttribute(const Description& description, int attribute,
     case kPointerAttributeIsLegacyIpcCapable:
     case kPointerAttributeAllowedHandleTypes:
     case kPointerAttributeIsRdmaCapable:
+    case kPointerAttributeIsDecompressCapable:
       return Write(value, 0);
     default:
       return;
@@ -199,12 +224,14 @@ Result cuPointerGetAttribute(void* value, int attribute,
     // Unlike the call for several attributes, this one refuses what it does not
     // know.
     if (!description.known) return abi::kErrorInvalidValue;
-    if ((attribute == abi::kPointerAttributeDevicePointer &&
-         description.device_pointer == 0) ||
-        (attribute == abi::kPointerAttributeHostPointer &&
-         description.host_pointer == 0)) {
+    if (attribute == abi::kPointerAttributeDevicePointer &&
+        description.device_pointer == 0) {
       return driver.Current() == nullptr ? abi::kErrorInvalidContext
                                          : abi::kErrorInvalidValue;
+    }
+    if (attribute == abi::kPointerAttributeHostPointer &&
+        description.host_pointer == 0) {
+      return abi::kErrorInvalidValue;
     }
     WriteAttribute(description, attribute, value);
     return abi::kSuccess;

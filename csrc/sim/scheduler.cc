@@ -78,8 +78,7 @@ void Scheduler::RunTask(TaskId id, std::vector<TaskId>* released) {
   while (!finished.empty()) {
     const TaskId done = finished.back();
     finished.pop_back();
-    const std::vector<TaskId> successors =
-        std::move(pending_[done].successors);
+    const std::vector<TaskId> successors = std::move(pending_[done].successors);
     pending_.erase(done);
     for (TaskId successor : successors) {
       Task& next = pending_[successor];

@@ -13,12 +13,10 @@
 namespace kvswap::sim {
 namespace {
 
-std::string DescribeNoStream(const Driver& driver, StreamHandle handle) {
+// What a handle is that is no stream.
+std::string DescribeNoStream(StreamHandle handle) {
   const std::string what = "the stream argument " +
                            Hexadecimal(reinterpret_cast<std::uint64_t>(handle));
-  if (driver.streams.WasRemoved(handle)) {
-    return what + " is a stream that was destroyed";
-  }
   if (OnCallingThreadsStack(handle)) {
     return what +
            " is an address on the calling thread's stack, not a stream: was the "
@@ -66,6 +64,9 @@ Result CreateStream(Driver& driver, Call* call, StreamHandle* stream,
   return abi::kSuccess;
 }
 
+// Numbers below are no addresses.
+constexpr std::uintptr_t kLeastAddress = 4096;
+
 // Calls `use(driver, stream)` with the stream of a handle.
 template <typename Use>
 Result WithStream(Call* call, StreamHandle handle, Use use) {
@@ -73,6 +74,16 @@ Result WithStream(Call* call, StreamHandle handle, Use use) {
     std::shared_ptr<Stream> stream;
     const Result result = FindStream(driver, call, handle, &stream);
     return result == abi::kSuccess ? use(driver, stream.get()) : result;
+  });
+}
+
+// The same for calls that tell about a stream. On the legacy stream even they
+// count as a use of it.
+template <typename Use>
+Result TellAboutStream(Call* call, StreamHandle handle, Use use) {
+  return WithStream(call, handle, [&](Driver& driver, Stream* stream) {
+    const Result result = RefuseImplicitDependency(driver, stream);
+    return result == abi::kSuccess ? use(stream) : result;
   });
 }
 
@@ -92,7 +103,13 @@ Result FindStream(Driver& driver, Call* call, StreamHandle handle,
   }
   *stream = driver.streams.Find(handle);
   if (*stream != nullptr) return abi::kSuccess;
-  const std::string text = DescribeNoStream(driver, handle);
+  if (driver.streams.FindRemoved(handle) != nullptr) {
+    call->Die("the stream argument " + Hexadecimal(value) +
+              " is a stream that was destroyed");
+  }
+  const std::string text = DescribeNoStream(handle);
+  // The driver looks at what the handle points to.
+  if (value < kLeastAddress) call->Die(text);
   call->Note(text);
   driver.Violation(std::string(Describe(call->entry()).symbol) + ": " + text);
   return abi::kErrorInvalidHandle;
@@ -166,21 +183,26 @@ Result cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags,
 Result cuStreamDestroy_v2(StreamHandle stream) {
   Call call(Entry::cuStreamDestroy_v2);
   call.Argument("stream", stream);
-  return WithStream(&call, stream, [&](Driver& driver, Stream* found) {
-    if (found->kind != StreamKind::kCreated) return abi::kErrorInvalidHandle;
-    const std::shared_ptr<Stream> keep = driver.streams.Find(stream);
+  return call.Run([&](Driver& driver) -> Result {
+    // The default streams cannot be destroyed.
+    if (reinterpret_cast<std::uintptr_t>(stream) <= abi::kStreamPerThread) {
+      return abi::kErrorInvalidHandle;
+    }
+    std::shared_ptr<Stream> keep;
+    const Result result = FindStream(driver, &call, stream, &keep);
+    if (result != abi::kSuccess) return result;
     if (keep->capture != nullptr) EndCaptureOfStream(driver, keep);
     keep->destroyed = true;
     driver.streams.Remove(stream);
     // Its work still runs, and the legacy stream still waits for it.
     auto& streams = keep->context->streams;
-    streams.erase(std::remove_if(streams.begin(), streams.end(),
-                                 [&](const std::shared_ptr<Stream>& other) {
-                                   return other->destroyed &&
-                                          driver.scheduler.Finished(
-                                              other->tail);
-                                 }),
-                  streams.end());
+    streams.erase(
+        std::remove_if(streams.begin(), streams.end(),
+                       [&](const std::shared_ptr<Stream>& other) {
+                         return other->destroyed &&
+                                driver.scheduler.Finished(other->tail);
+                       }),
+        streams.end());
     return abi::kSuccess;
   });
 }
@@ -210,7 +232,7 @@ Result cuStreamQuery(StreamHandle stream) {
 Result cuStreamGetCtx(StreamHandle stream, ContextHandle* context) {
   Call call(Entry::cuStreamGetCtx);
   call.Argument("stream", stream).Argument("context", context);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (context == nullptr) return abi::kErrorInvalidValue;
     *context = static_cast<ContextHandle>(found->context->handle);
     call.Output("context", *context);
@@ -224,7 +246,7 @@ Result cuStreamGetCtx_v2(StreamHandle stream, ContextHandle* context,
   call.Argument("stream", stream)
       .Argument("context", context)
       .Argument("green_context", green_context);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (context == nullptr && green_context == nullptr) {
       return abi::kErrorInvalidValue;
     }
@@ -240,7 +262,7 @@ Result cuStreamGetCtx_v2(StreamHandle stream, ContextHandle* context,
 Result cuStreamGetFlags(StreamHandle stream, unsigned* flags) {
   Call call(Entry::cuStreamGetFlags);
   call.Argument("stream", stream).Argument("flags", flags);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (flags == nullptr) return abi::kErrorInvalidValue;
     *flags = found->flags;
     call.Output("flags", *flags);
@@ -251,7 +273,7 @@ Result cuStreamGetFlags(StreamHandle stream, unsigned* flags) {
 Result cuStreamGetPriority(StreamHandle stream, int* priority) {
   Call call(Entry::cuStreamGetPriority);
   call.Argument("stream", stream).Argument("priority", priority);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (priority == nullptr) return abi::kErrorInvalidValue;
     *priority = found->priority;
     call.Output("priority", *priority);
@@ -262,7 +284,7 @@ Result cuStreamGetPriority(StreamHandle stream, int* priority) {
 Result cuStreamGetId(StreamHandle stream, unsigned long long* id) {
   Call call(Entry::cuStreamGetId);
   call.Argument("stream", stream).Argument("id", id);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (id == nullptr) return abi::kErrorInvalidValue;
     *id = found->id;
     call.Output("id", *id);
@@ -273,7 +295,7 @@ Result cuStreamGetId(StreamHandle stream, unsigned long long* id) {
 Result cuStreamGetDevice(StreamHandle stream, Device* device) {
   Call call(Entry::cuStreamGetDevice);
   call.Argument("stream", stream).Argument("device", device);
-  return WithStream(&call, stream, [&](Driver&, Stream* found) {
+  return TellAboutStream(&call, stream, [&](Stream* found) -> Result {
     if (device == nullptr) return abi::kErrorInvalidValue;
     *device = found->context->device;
     call.Output("device", *device);

@@ -22,9 +22,9 @@ Result FindStream(Driver& driver, Call* call, StreamHandle handle,
 
 // The handle that a function of the per-thread variety means.
 inline StreamHandle PerThread(StreamHandle stream) {
-  return stream == nullptr ? reinterpret_cast<StreamHandle>(
-                                 abi::kStreamPerThread)
-                           : stream;
+  return stream == nullptr
+             ? reinterpret_cast<StreamHandle>(abi::kStreamPerThread)
+             : stream;
 }
 
 // What work that is submitted to the stream now has to wait for.

@@ -44,8 +44,8 @@ std::vector<Mapping*> MappingsOf(Range* reservation, std::uint64_t pointer,
 Range* FindReservation(Driver& driver, std::uint64_t pointer,
                        std::size_t size) {
   Range* range = driver.addresses.Find(pointer);
-  if (range == nullptr || range->kind != RangeKind::kReservation ||
-      size == 0 || pointer + size > range->end() || pointer + size < pointer) {
+  if (range == nullptr || range->kind != RangeKind::kReservation || size == 0 ||
+      pointer + size > range->end() || pointer + size < pointer) {
     return nullptr;
   }
   return range;
@@ -239,8 +239,7 @@ Result cuMemSetAccess(DevicePointer pointer, std::size_t size,
 }
 
 Result cuMemGetAccess(unsigned long long* flags,
-                      const abi::MemLocation* location,
-                      DevicePointer pointer) {
+                      const abi::MemLocation* location, DevicePointer pointer) {
   Call call(Entry::cuMemGetAccess);
   call.Argument("flags", flags)
       .Argument("location", location)
@@ -251,15 +250,12 @@ Result cuMemGetAccess(unsigned long long* flags,
       return abi::kErrorInvalidValue;
     }
     const Mapping* mapping = range->FindMapping(pointer);
-    if (mapping == nullptr ||
-        location->type != abi::kMemLocationTypeDevice ||
+    if (mapping == nullptr || location->type != abi::kMemLocationTypeDevice ||
         !IsDevice(driver, location->id)) {
       return abi::kErrorInvalidValue;
     }
-    const auto found = mapping->access.find(location->id);
-    *flags = found == mapping->access.end()
-                 ? 0
-                 : static_cast<unsigned long long>(found->second);
+    *flags =
+        static_cast<unsigned long long>(mapping->AccessOf(location->id));
     call.Output("flags", *flags);
     return abi::kSuccess;
   });

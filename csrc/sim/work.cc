@@ -65,24 +65,24 @@ void CopyWork::ReadSource(Driver& driver, Staged* staged) const {
                    ReportFreed(driver, "reads", source_ + offset);
                    return;
                  }
-                 const Piece to = {Piece::Kind::kOwned,
-                                   staged->data() + offset, piece.size};
+                 const Piece to = {Piece::Kind::kOwned, staged->data() + offset,
+                                   piece.size};
                  Move(to, piece, piece.size);
                });
 }
 
 void CopyWork::WriteDestination(Driver& driver, const Staged& staged) const {
-  ForEachPiece(
-      driver, destination_, size_, [&](const Piece& piece, std::size_t offset) {
-        if (piece.kind == Piece::Kind::kFreed) {
-          ReportFreed(driver, "writes", destination_ + offset);
-          return;
-        }
-        const Piece from = {Piece::Kind::kOwned,
-                            const_cast<char*>(staged.data()) + offset,
-                            piece.size};
-        Move(piece, from, piece.size);
-      });
+  ForEachPiece(driver, destination_, size_,
+               [&](const Piece& piece, std::size_t offset) {
+                 if (piece.kind == Piece::Kind::kFreed) {
+                   ReportFreed(driver, "writes", destination_ + offset);
+                   return;
+                 }
+                 const Piece from = {Piece::Kind::kOwned,
+                                     const_cast<char*>(staged.data()) + offset,
+                                     piece.size};
+                 Move(piece, from, piece.size);
+               });
 }
 
 void FillWork::Run(Driver& driver) const {

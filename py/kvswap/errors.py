@@ -10,7 +10,9 @@ class SwapError(RuntimeError):
 
     ``str(error)`` says what happened, to which descriptor, and what to do. The
     first ``submitted`` descriptors (those of size zero not counted) are enqueued
-    on the stream all the same; it is 0 for every error but the driver's own.
+    on the stream all the same; it is 0 for every error but the driver's own. Where
+    the driver refused a batch at ``index``, it may have enqueued that batch's copies
+    before ``index`` too (driver 580 does); ``submitted`` does not count them.
 
     Attributes:
         status: what kind of error: "no_driver", "no_context", "memory",

@@ -11,6 +11,17 @@ from tests.abi import drivers
 
 _BATCH = "cuMemcpyBatchAsync"
 _LEGACY_STREAM_FLAG = 1
+_NINE_ARGUMENTS = {
+    "destinations",
+    "sources",
+    "sizes",
+    "count",
+    "attributes",
+    "attribute_indices",
+    "attribute_count",
+    "failed_index",
+    "stream",
+}
 
 
 def _describe(version: str, **options: Any) -> dict[str, Any]:
@@ -57,31 +68,18 @@ def test_called_with_all_nine_arguments(version: str) -> None:
         # Never the function of 8 arguments, which a 13.x driver has under this name.
         assert (call["name"], call["version"]) == (_BATCH, 12080)
         arguments = call["arguments"]
-        assert set(arguments) == {
-            "dsts",
-            "srcs",
-            "sizes",
-            "count",
-            "attrs",
-            "attrsIdxs",
-            "numAttrs",
-            "failIdx",
-            "hStream",
-        }
+        assert set(arguments) == _NINE_ARGUMENTS | {"source_access_orders"}
         count = arguments["count"]
         assert 0 < count <= 16
-        assert arguments["numAttrs"] == 1
-        assert arguments["attrsIdxs"] == [0]
-        (attributes,) = arguments["attrs"]
-        assert attributes["srcAccessOrder"] == 1
-        assert attributes["flags"] == 0
-        assert arguments["failIdx"] != 0
-        assert arguments["hStream"] == outcome["stream"]
-        lengths = {len(arguments[name]) for name in ("srcs", "dsts", "sizes")}
-        assert lengths == {count}
-        received += zip(
-            arguments["srcs"], arguments["dsts"], arguments["sizes"], strict=True
-        )
+        # One entry of attributes for all copies of the call.
+        assert arguments["attribute_count"] == 1
+        assert arguments["attribute_indices"] == [0]
+        assert arguments["source_access_orders"] == [1]
+        assert arguments["failed_index"] != 0
+        assert arguments["stream"] == outcome["stream"]
+        columns = [arguments[name] for name in ("sources", "destinations", "sizes")]
+        assert {len(column) for column in columns} == {count}
+        received += zip(*columns, strict=True)
     table = outcome["table"]
     given = zip(table["sources"], table["destinations"], table["sizes"], strict=True)
     assert received == [row for row in given if row[2] != 0]

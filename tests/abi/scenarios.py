@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tests.blocks import Memory, Table, block_table, content
@@ -173,6 +174,15 @@ def swap_round(kind: str, engine: str) -> dict[str, Any]:
         }
 
 
+def swap_rounds(kinds: Sequence[str], engines: Sequence[str]) -> dict[str, Any]:
+    """swap_round for each kind of stream and each engine, by "kind engine"."""
+    return {
+        f"{kind} {engine}": swap_round(kind, engine)
+        for kind in kinds
+        for engine in engines
+    }
+
+
 def swap_reads_in_stream_order(kind: str) -> dict[str, Any]:
     """What a swap reads that follows a fill of its source on the same stream."""
     driver = CudaDriver()
@@ -246,6 +256,7 @@ def capture_and_replay(engine: str) -> dict[str, Any]:
 
 def swap_on_invalidated_capture() -> dict[str, Any]:
     """The error of a swap on a stream whose capture is invalid."""
+    kvswap.driver_info()
     driver = CudaDriver()
     simulator = Simulator()
     with driver.primary_context():

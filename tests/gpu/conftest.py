@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # for gpu_support
 if package_dir := os.environ.get("KVSWAP_PACKAGE_DIR"):
     sys.path.insert(0, os.path.abspath(package_dir))
 

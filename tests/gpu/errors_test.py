@@ -119,7 +119,7 @@ def test_null_pointer(host: Any, engine: str) -> None:
 
 @pytest.mark.parametrize("name", ["src_ptrs", "dst_ptrs", "sizes"])
 def test_cuda_tensor_as_an_array(host: Any, name: str) -> None:
-    arguments = {
+    arguments: dict[str, Any] = {
         "src_ptrs": torch.tensor([host.data_ptr()]),
         "dst_ptrs": torch.tensor([host.data_ptr() + 8]),
         "sizes": torch.tensor([8]),

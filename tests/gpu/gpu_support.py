@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -22,8 +23,7 @@ def _reason_to_skip() -> str | None:
     for module in ("torch", "kvswap"):
         if importlib.util.find_spec(module) is None:
             return f"the Python module {module} is not there"
-    import torch
-
+    torch = importlib.import_module("torch")
     if not torch.cuda.is_available():
         return f"torch {torch.__version__} finds no CUDA GPU"
     return None
@@ -33,7 +33,8 @@ if _reason := _reason_to_skip():
     pytest.skip(f"tests of a real GPU: {_reason}", allow_module_level=True)
 
 import kvswap
-import torch
+
+torch: Any = importlib.import_module("torch")
 
 __all__ = [
     "STREAM_KINDS",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,8 +44,11 @@ def read_only_file(tmp_path: Any) -> Iterator[Any]:
     path.write_bytes(bytes(random_bytes(MIB).numpy()))
     with path.open("rb") as file:
         mapping = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-    with pytest.warns(UserWarning, match="not writable"):
-        yield torch.frombuffer(mapping, dtype=torch.uint8)
+    with warnings.catch_warnings():
+        # torch says once a process that it cannot mark the tensor as read-only.
+        warnings.simplefilter("ignore", UserWarning)
+        tensor = torch.frombuffer(mapping, dtype=torch.uint8)
+    yield tensor
 
 
 @pytest.mark.parametrize("engine", ["batch", "loop"])
@@ -200,12 +204,14 @@ def test_driver_refuses_a_descriptor_midway(engine: str) -> None:
     assert error.index == bad
     assert error.destination == read_only.data_ptr()
     assert error.source_memory is not None and error.source_memory.kind == "device"
-    # What was submitted before arrives, and no more.
+    # What was submitted before arrives. Of the refused call, copies before the one at
+    # fault may arrive too; those after it do not.
     uses_batch = engine == "batch" and kvswap.driver_info().batch_available
     assert error.submitted == (bad // max_batch * max_batch if uses_batch else bad)
     assert error.submitted_bytes == error.submitted
-    assert host.eq(7).sum() == error.submitted
-    assert host[: error.submitted].eq(7).all()
+    arrived = int(host.eq(7).sum())
+    assert error.submitted <= arrived <= bad
+    assert host[:arrived].eq(7).all()
 
 
 ALLOCATOR_ROUND = """
@@ -214,8 +220,7 @@ size = 64 << 20
 device = torch.zeros(size, dtype=torch.uint8, device="cuda")
 host = torch.randint(0, 256, (size,), dtype=torch.uint8).pin_memory()
 back = torch.zeros(size, dtype=torch.uint8).pin_memory()
-assert {expected} in torch.cuda.get_allocator_backend() + str(
-    torch.cuda.memory_snapshot())
+assert {check}
 block = 3 << 20  # does not divide 2 or 20 MiB, of which mappings are made
 offsets = torch.arange(0, size - block + 1, block)
 sizes = torch.full_like(offsets, block)
@@ -242,15 +247,21 @@ print("bytes equal")
 
 
 @pytest.mark.parametrize(
-    ("configuration", "expected"),
+    ("configuration", "check"),
     [
-        ("expandable_segments:True", "\"'is_expandable': True\""),
-        ("backend:cudaMallocAsync", '"cudaMallocAsync"'),
+        (
+            "expandable_segments:True",
+            "all(s['is_expandable'] for s in torch.cuda.memory_snapshot())",
+        ),
+        (
+            "backend:cudaMallocAsync",
+            "torch.cuda.get_allocator_backend() == 'cudaMallocAsync'",
+        ),
     ],
 )
-def test_allocators_of_torch(configuration: str, expected: str) -> None:
+def test_allocators_of_torch(configuration: str, check: str) -> None:
     output = run_in_child(
-        ALLOCATOR_ROUND.format(expected=expected),
+        ALLOCATOR_ROUND.format(check=check),
         PYTORCH_CUDA_ALLOC_CONF=configuration,
         PYTORCH_ALLOC_CONF=configuration,
     )

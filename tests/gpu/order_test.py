@@ -20,6 +20,9 @@ def sleep_on(stream: Any) -> Any:
     """A torch stream for kernels on the stream that kvswap gets."""
     if stream is None:
         return torch.cuda.current_stream()
+    if stream == 1:
+        # torch knows the legacy stream as its default stream, and not by this handle.
+        return torch.cuda.default_stream()
     if isinstance(stream, int):
         return torch.cuda.ExternalStream(stream)
     return stream

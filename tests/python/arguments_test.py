@@ -75,7 +75,7 @@ def test_control_is_accepted(arguments: dict[str, Any]) -> None:
     assert kvswap.plan(**arguments).copies == COUNT
 
 
-NOT_ARRAYS = {
+NOT_ARRAYS: dict[str, tuple[Any, ...]] = {
     "list": ([1, 2, 3], "not a list", 'array.array("q", {name})'),
     "tuple": ((1, 2, 3), "not a tuple", 'array.array("q", {name})'),
     "none": (None, "not None"),
@@ -127,7 +127,7 @@ def test_type_of_an_array(
     )
 
 
-MISSHAPEN = {
+MISSHAPEN: dict[str, tuple[Any, str]] = {
     "numpy 0-d": (numpy.array(5), "has 0 dimensions"),
     "numpy 2-d": (numpy.zeros((3, 1), numpy.int64), "has 2 dimensions"),
     "numpy strided": (numpy.zeros(6, numpy.int64)[::2], "is not contiguous"),
@@ -245,7 +245,7 @@ def test_size_that_overflows_the_address_space(
     refused(call, arguments, ValueError, f"[{index}]")
 
 
-NOT_STREAMS = {
+NOT_STREAMS: dict[str, tuple[Any, type[Exception], str]] = {
     "bool": (True, TypeError, "not a bool"),
     "str": ("0", TypeError, "not a str"),
     "float": (0.0, TypeError, "not a float"),
@@ -264,7 +264,7 @@ def test_stream(call: Callable[..., Any], arguments: dict[str, Any], case: str) 
     refused(call, arguments, error, "stream", fragment)
 
 
-WRONG_OPTIONS = {
+WRONG_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown engine": (
         {"engine": "turbo"},
         ValueError,

@@ -16,9 +16,13 @@ from kvswap.testing.cuda_driver import CudaDriver
 from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 
 
-def view(values: Sequence[int], item_format: str) -> memoryview:
-    """A writable memoryview of one of the struct module's 64-bit formats."""
-    return memoryview(bytearray(integers(values).tobytes())).cast(item_format)
+def of_format(item_format: Any) -> Callable[[Sequence[int]], Any]:
+    """Makes a writable memoryview of one of the struct module's 64-bit formats."""
+
+    def make(values: Sequence[int]) -> memoryview:
+        return memoryview(bytearray(integers(values).tobytes())).cast(item_format)
+
+    return make
 
 
 def of_ctypes(item: Any) -> Callable[[Sequence[int]], Any]:
@@ -56,9 +60,7 @@ ARRAYS: dict[str, Callable[[Sequence[int]], Any]] = {
     "array l": lambda values: array.array("l", values),
     "array L": lambda values: array.array("L", values),
     **{
-        f"memoryview {item_format}": (
-            lambda values, item_format=item_format: view(values, item_format)
-        )
+        f"memoryview {item_format}": of_format(item_format)
         for item_format in ("q", "Q", "l", "L", "n", "N", "P", "@q", "@L")
     },
     "memoryview of bytes": lambda values: memoryview(integers(values).tobytes()).cast(

@@ -82,10 +82,10 @@ def test_table() -> None:
         assert row == expected
         assert re.fullmatch(r"\d+\.\d{3} ms", time)
     # Numbers end where their headings end, and text begins where they begin.
-    for row in rows:
+    for line in rows:
         for heading, end in (("blocks", " 40"), ("bytes", "40,040")):
-            assert row[: header.index(heading) + len(heading)].endswith(end)
-        assert row[header.index("engine") - 1 :].startswith((" batch ", " loop "))
+            assert line[: header.index(heading) + len(heading)].endswith(end)
+        assert line[header.index("engine") - 1 :].startswith((" batch ", " loop "))
 
 
 @pytest.mark.parametrize(

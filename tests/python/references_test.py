@@ -90,7 +90,7 @@ def test_references_of_arguments(
             for name, values in blocks.swap_in_arguments().items()
         }
         arguments["stream"] = StreamObject(stream.handle)
-        watched = [*arguments.values(), arguments["stream"].cuda_stream]
+        watched = [*arguments.values(), arguments["stream"].cuda_stream, torch.int64]
         # What is made once, as imports, is not counted.
         ACTIONS[action](arguments)
         before = [sys.getrefcount(value) for value in watched]
@@ -100,10 +100,15 @@ def test_references_of_arguments(
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_memory(blocks: Blocks, driver: Any, action: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory(blocks: Blocks, driver: Any, action: str, kind: str) -> None:
     """The number of Python's memory blocks does not grow with the number of calls."""
     with driver.stream() as stream:
-        arguments = blocks.swap_in_arguments() | {"stream": stream}
+        arguments = {
+            name: KINDS[kind](values)
+            for name, values in blocks.swap_in_arguments().items()
+        }
+        arguments["stream"] = stream
 
         def grow() -> int:
             gc.collect()

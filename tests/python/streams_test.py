@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+from collections.abc import Callable
 from typing import Any
 
 import kvswap
@@ -11,6 +11,10 @@ import pytest
 import torch
 from kvswap.testing.cuda_driver import CudaDriver, Stream
 from tests.python.descriptors import Blocks, integers, make_blocks
+
+
+class IntSubclass(int):
+    """A handle of a type of its own."""
 
 
 class WithMethod:
@@ -52,7 +56,9 @@ def stream(driver: CudaDriver, context: None) -> Any:
         yield stream
 
 
-def handles_used(simulator: kvswap_sim.Simulator, blocks: Blocks, stream: Any) -> set:
+def handles_used(
+    simulator: kvswap_sim.Simulator, blocks: Blocks, stream: Any
+) -> set[int]:
     """The streams on which the driver got copies, and that asked for the capture."""
     simulator.clear_trace()
     kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=stream)
@@ -66,11 +72,9 @@ def handles_used(simulator: kvswap_sim.Simulator, blocks: Blocks, stream: Any) -
     return {call.arguments["stream"] for call in calls}
 
 
-KINDS = {
+KINDS: dict[str, Callable[[int], Any]] = {
     "handle": lambda handle: handle,
-    "handle of an int subclass": lambda handle: (
-        enum.IntEnum("Handle", {"STREAM": handle}).STREAM
-    ),
+    "handle of an int subclass": IntSubclass,
     "protocol": lambda handle: WithMethod((0, handle)),
     "protocol as an attribute": lambda handle: WithAttribute((0, handle)),
     "torch.cuda.Stream": TorchLike,
@@ -108,7 +112,7 @@ def test_plan_takes_the_same_streams(blocks: Blocks, stream: Stream) -> None:
     assert kind(stream) == kind(TorchLike(stream.handle)) == "created"
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "protocol of a later version": (
         WithMethod((1, 3)),
         TypeError,
@@ -145,8 +149,9 @@ def test_errors_of_a_stream_object_are_its_own(blocks: Blocks) -> None:
         def cuda_stream(self) -> int:
             raise OSError("the stream is gone")
 
+    stream: Any = Broken()
     with pytest.raises(OSError, match="the stream is gone"):
-        kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=Broken())
+        kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=stream)
 
 
 class TestNone:
@@ -175,7 +180,6 @@ class TestNone:
             pytest.fail("asking torch for a stream would initialise CUDA")
 
         monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
-        assert not torch.cuda.is_initialized()
         assert handles_used(simulator, blocks, None) == {0}
 
     def test_current_stream_of_torch(
@@ -220,6 +224,30 @@ class TestNone:
                 integers([0, 8]),
             )
         assert asked == [1]
+
+    def test_raw_stream_where_torch_has_that_call(
+        self,
+        simulator: kvswap_sim.Simulator,
+        blocks: Blocks,
+        driver: CudaDriver,
+        asked: list[Any],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A torch built with CUDA gives the handle alone, which takes less time."""
+        devices = []
+
+        with driver.stream() as other:
+
+            def raw_stream(device: int) -> int:
+                devices.append(device)
+                return other.handle
+
+            monkeypatch.setattr(
+                torch._C, "_cuda_getCurrentRawStream", raw_stream, raising=False
+            )
+            assert handles_used(simulator, blocks, None) == {other.handle}
+        assert devices == [0]
+        assert asked == []
 
     def test_stream_is_asked_after_the_arrays_are_checked(
         self, blocks: Blocks, asked: list[Any]

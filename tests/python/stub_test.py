@@ -16,7 +16,7 @@ STUB = ast.parse(
 )
 
 
-def declared(kind: type[ast.AST]) -> dict[str, Any]:
+def declared(kind: type[ast.FunctionDef | ast.ClassDef]) -> dict[str, Any]:
     """The stub's definitions of a kind, by name."""
     return {node.name: node for node in STUB.body if isinstance(node, kind)}
 

@@ -104,13 +104,8 @@ _KEPT: list[Any] = []
 
 
 def wild_address() -> int:
-    """An address that nothing is mapped at."""
-    area = mmap.mmap(-1, MIB)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
-    libc = ctypes.CDLL(None)
-    libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(MIB))
-    _KEPT.append(area)
-    return address
+    """An address that nothing is mapped at, nor will be."""
+    return 0x123456789000
 
 
 def stream(flags: int = 1) -> int:
@@ -228,7 +223,8 @@ def each(**questions: Callable[[], Answer]) -> Answer:
     child then.
     """
     names = list(questions)
-    with ThreadPoolExecutor(max_workers=4) as pool:
+    workers = min(16, os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
         answers = list(
             pool.map(lambda name: in_child(questions[name]), names)
         )
@@ -236,6 +232,9 @@ def each(**questions: Callable[[], Answer]) -> Answer:
 
 
 _FORK_LOCK = threading.Lock()
+
+# A question that takes longer is answered "SIGALRM".
+_SECONDS = 300
 
 
 def in_child(question: Callable[[], Answer]) -> Answer:
@@ -249,6 +248,7 @@ def in_child(question: Callable[[], Answer]) -> Answer:
             _FORK_LOCK = threading.Lock()
             status = 1
             try:
+                signal.alarm(_SECONDS)
                 os.close(reader)
                 # What the simulated driver says before it dies is expected.
                 null = os.open(os.devnull, os.O_WRONLY)
@@ -456,11 +456,16 @@ def before_initialisation() -> Answer:
             call("cuGetErrorName", 12345, w),
             call("cuGetErrorString", 12345, w),
         ],
-        "null": [
-            call("cuDriverGetVersion", None),
-            call("cuGetErrorName", 1, None),
-        ],
     }
+
+
+@probe
+def null_arguments_before_initialisation() -> Answer:
+    return each(
+        version=lambda: call("cuDriverGetVersion", None),
+        error_name=lambda: call("cuGetErrorName", 1, None),
+        error_text=lambda: call("cuGetErrorString", 1, None),
+    )
 
 
 @probe
@@ -555,6 +560,13 @@ def primary_context() -> Answer:
     answer["same handle again"] = third == first
     answer["same id again"] = context_id(third) == first_id
     answer["usable again"] = call("cuCtxSynchronize")
+    answer["reset"] = [call("cuDevicePrimaryCtxReset_v2", 0), active()]
+    answer["synchronize after reset"] = call("cuCtxSynchronize")
+    answer["retain after reset"] = out("cuDevicePrimaryCtxRetain", 0) == first
+    answer["synchronize then"] = call("cuCtxSynchronize")
+    answer["releases"] = [
+        call("cuDevicePrimaryCtxRelease_v2", 0) for _ in range(3)
+    ]
     answer["bad device"] = [
         call("cuDevicePrimaryCtxRetain", w, 99),
         call("cuDevicePrimaryCtxRelease_v2", 99),
@@ -623,6 +635,13 @@ def destroyed_context() -> Answer:
         legacy_context=ask(lambda _: call("cuStreamGetCtx", 0, w)),
         pop=ask(lambda _: call("cuCtxPopCurrent_v2", w)),
         push=ask(lambda context: call("cuCtxPushCurrent_v2", context)),
+        set=ask(lambda context: call("cuCtxSetCurrent", context)),
+        api_version=ask(
+            lambda context: call("cuCtxGetApiVersion", context, w)
+        ),
+        copy=ask(lambda _: call("cuMemcpyAsync", 4096, 4096, 8, 0)),
+        batch=ask(lambda _: batch([(4096, 4096, 8)], 2)),
+        attributes=ask(lambda _: attributes(4096, 0)),
         identify=ask(lambda context: context_id(context)),
         destroy=ask(lambda context: call("cuCtxDestroy_v2", context)),
     )
@@ -845,7 +864,10 @@ def attributes(pointer: int, base: int) -> Any:
             "range start",
             "mapping base",
         ):
-            shown = f"+{shown - base}" if shown >= base > 0 else shown
+            if shown == pointer != 0:
+                shown = "the pointer"
+            elif shown != 0:
+                shown = f"base {shown - base:+d}"
         answer[name] = shown
     return answer
 
@@ -937,7 +959,7 @@ def address_ranges() -> Answer:
             pointer,
         )
         answer[name] = (
-            [f"+{start_address.value - base}", size.value]
+            [f"base {start_address.value - base:+d}", size.value]
             if code == 0
             else f"code {code}"
         )
@@ -1101,9 +1123,6 @@ def virtual_memory() -> Answer:
         ),
         "map odd": call("cuMemMap", base + 24 * MIB + 512, 512, 0, handle, 0),
         "map outside": call("cuMemMap", base + 30 * MIB, 4 * MIB, 0, handle, 0),
-        "map bad handle": call(
-            "cuMemMap", base + 24 * MIB, 4 * MIB, 0, 0x1234567, 0
-        ),
         "access": call(
             "cuMemSetAccess", base, 4 * MIB, access_descriptor(3), 1
         ),
@@ -1635,6 +1654,34 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
         "capturing per thread": lambda on: capture_status(2),
         "context of legacy": lambda on: call("cuStreamGetCtx", 0, w),
         "flags of legacy": lambda on: call("cuStreamGetFlags", 0, w),
+        "context of legacy 1": lambda on: call("cuStreamGetCtx", 1, w),
+        "context of per thread": lambda on: call("cuStreamGetCtx", 2, w),
+        "context of itself": lambda on: call("cuStreamGetCtx", on, w),
+        "context of other": lambda on: call(
+            "cuStreamGetCtx", _PREPARED["other"], w
+        ),
+        "priority of legacy": lambda on: call("cuStreamGetPriority", 0, w),
+        "id of legacy": lambda on: call("cuStreamGetId", 0, w),
+        "device of legacy": lambda on: call("cuStreamGetDevice", 0, w),
+        "info of legacy": lambda on: call("cuStreamGetCaptureInfo", 0, w, w),
+        "context state": lambda on: [
+            call("cuCtxGetCurrent", w),
+            call("cuCtxGetDevice", w),
+            context_id(None) != 0,
+            call("cuDevicePrimaryCtxGetState", 0, w, w),
+            call("cuCtxPushCurrent_v2", out("cuCtxGetCurrent")),
+            call("cuCtxPopCurrent_v2", w),
+        ],
+        "look up": lambda on: look_up("cuMemcpyAsync", 12000),
+        "copy synchronous pageable": lambda on: call(
+            "cuMemcpy", _PREPARED["device"], pageable_memory(), 64
+        ),
+        "copy synchronous to pageable": lambda on: call(
+            "cuMemcpy", pageable_memory(), _PREPARED["device"], 64
+        ),
+        "fill synchronous": lambda on: call(
+            "cuMemsetD8_v2", _PREPARED["device"], 1, 64
+        ),
         "launch other": lambda on: call(
             "cuGraphLaunch", _PREPARED["graph"], _PREPARED["other"]
         ),
@@ -1708,6 +1755,8 @@ def prepare() -> None:
     prepared["graph"] = out("cuGraphInstantiateWithFlags", graph, 0)
     # Whatever a driver does at first use is done.
     need("cuMemcpyAsync", prepared["device"], prepared["pinned"], 64, 2)
+    pool = out("cuMemAllocAsync", 100, prepared["other"])
+    need("cuMemFreeAsync", pool, prepared["other"])
     need("cuCtxSynchronize")
 
 
@@ -1799,8 +1848,6 @@ def capture_life() -> Answer:
         "begin legacy 1": call("cuStreamBeginCapture_v2", 1, 0),
         "begin bad mode": call("cuStreamBeginCapture_v2", on, 7),
         "end without begin": call("cuStreamEndCapture", on, w),
-        "end null": call("cuStreamEndCapture", on, None),
-        "exchange null": call("cuThreadExchangeStreamCaptureMode", None),
         "exchange bad": call(
             "cuThreadExchangeStreamCaptureMode", ctypes.byref(ctypes.c_int(7))
         ),
@@ -1867,6 +1914,89 @@ def capture_life() -> Answer:
     answer["merge ends"] = [end_capture(on), end_capture(other)]
     answer["usable after"] = call("cuMemcpyAsync", d, p, 64, on)
     answer["synchronize after"] = call("cuCtxSynchronize")
+    return answer
+
+
+@probe
+def null_arguments() -> Answer:
+    def ask(function: str, *arguments: Any) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            return call(function, *arguments)
+
+        return run
+
+    return each(
+        end_capture=ask("cuStreamEndCapture", 2, None),
+        exchange=ask("cuThreadExchangeStreamCaptureMode", None),
+        map_bad_handle=lambda: (
+            start(),
+            call("cuMemMap", reserve(4 * MIB), 4 * MIB, 0, 0x1234567, 0),
+        )[1],
+        device=ask("cuDeviceGet", None, 0),
+        device_count=ask("cuDeviceGetCount", None),
+        current=ask("cuCtxGetCurrent", None),
+        context_device=ask("cuCtxGetDevice", None),
+        retain=ask("cuDevicePrimaryCtxRetain", None, 0),
+        state=ask("cuDevicePrimaryCtxGetState", 0, None, None),
+        pop=ask("cuCtxPopCurrent_v2", None),
+        stream=ask("cuStreamCreate", None, 0),
+        event=ask("cuEventCreate", None, 2),
+        allocate=ask("cuMemAlloc_v2", None, 64),
+        allocate_host=ask("cuMemHostAlloc", None, 64, 0),
+        attributes=ask("cuPointerGetAttributes", 1, None, None, 4096),
+        attribute=ask("cuPointerGetAttribute", None, 2, 4096),
+        nodes=ask("cuGraphGetNodes", None, None, None),
+        info=ask("cuMemGetInfo_v2", None, None),
+    )
+
+
+@probe
+def empty_allocations() -> Answer:
+    """What an allocation of size 0 gives."""
+    start()
+    answer = {}
+    for function, arguments in (
+        ("cuMemHostAlloc", (0, 0)),
+        ("cuMemAllocHost_v2", (0,)),
+        ("cuMemAllocAsync", (0, 0)),
+    ):
+        pointer = ctypes.c_uint64(UNTOUCHED)
+        code = call(function, ctypes.byref(pointer), *arguments)
+        answer[function] = [code, pointer_kind(pointer.value)]
+    return answer
+
+
+@probe
+def invalidated_capture() -> Answer:
+    """Calls on a stream whose capture is not valid any more."""
+    start()
+    d, p = device_memory(), pinned_memory()
+    on = stream()
+    word = ctypes.c_uint64()
+    need("cuStreamBeginCapture_v2", on, 0)
+    event = out("cuEventCreate", 2)
+    answer: dict[str, Any] = {
+        "invalidate": call("cuEventQuery", event),
+        "status": capture_status(on),
+        "copy": call("cuMemcpyAsync", d, p, 64, on),
+        "copy nothing": call("cuMemcpyAsync", d, p, 0, on),
+        "copy past end": call("cuMemcpyAsync", d + MIB - 8, p, 64, on),
+        "fill": call("cuMemsetD8Async", d, 1, 64, on),
+        "batch": batch([(d, p, 64)], on),
+        "batch bad": batch([(d, p, 0)], on),
+        "record": call("cuEventRecord", event, on),
+        "wait": call("cuStreamWaitEvent", on, event, 0),
+        "query": call("cuStreamQuery", on),
+        "synchronize": call("cuStreamSynchronize", on),
+        "context": call("cuStreamGetCtx", on, ctypes.byref(word)),
+        "begin": call("cuStreamBeginCapture_v2", on, 0),
+        "query event": call("cuEventQuery", event),
+        "allocate": call("cuMemAlloc_v2", ctypes.byref(word), 100),
+    }
+    answer["end"] = end_capture(on)
+    answer["status after"] = capture_status(on)
+    answer["copy after"] = call("cuMemcpyAsync", d, p, 64, on)
     return answer
 
 
@@ -2112,8 +2242,12 @@ def two_devices() -> Answer:
 
 def run(names: list[str]) -> dict[str, Answer]:
     """The answers of these probes, or of all."""
-    chosen = names or list(_PROBES)
-    return {name: in_child(_PROBES[name]) for name in chosen}
+    answers = {}
+    for name in names or list(_PROBES):
+        answers[name] = in_child(_PROBES[name])
+        if os.environ.get("PROBES_VERBOSE"):
+            sys.stderr.write(f"{name}\n")
+    return answers
 
 
 def probe_names() -> list[str]:

@@ -1,0 +1,203 @@
+"""Chunks, indices and partial submission."""
+
+from __future__ import annotations
+
+import kvswap
+import kvswap_sim
+import pytest
+from kvswap.testing.cuda_driver import NO_INDEX, CudaDriver
+from tests import child_process
+from tests.engine.calls import blocks, swap
+
+_COUNT = 20
+_SIZE = 64
+_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
+
+
+def _sizes() -> list[int]:
+    """Every third block is empty: kept and given indices differ."""
+    return [0 if index % 3 == 0 else _SIZE for index in range(_COUNT)]
+
+
+def _kept() -> list[int]:
+    return [index for index, size in enumerate(_sizes()) if size]
+
+
+def _batch_calls(simulator: kvswap_sim.Simulator) -> list[int]:
+    return [c.arguments["count"] for c in simulator.trace("cuMemcpyBatchAsync")]
+
+
+@pytest.mark.parametrize(("call", "index"), [(1, 0), (1, 3), (2, 1), (4, 0)])
+def test_an_error_names_the_callers_index(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, call: int, index: int
+) -> None:
+    with driver.primary_context():
+        stream = driver.stream(non_blocking=True)
+        host, device = driver.pinned_memory(2048), driver.device_memory(2048)
+        host.view[:] = bytes([7]) * 2048
+        device.write(bytes(2048))
+        sources = blocks(host.address, _COUNT, _SIZE)
+        destinations = blocks(device.address, _COUNT, _SIZE)
+        simulator.fail("cuMemcpyBatchAsync", _FAILED, call=call, index=index)
+        simulator.clear_trace()
+        with pytest.raises(kvswap.SwapError) as raised:
+            swap(sources, destinations, _sizes(), stream=stream, max_batch=4)
+        error = raised.value
+        position = (call - 1) * 4 + index
+        given = _kept()[position]
+        assert error.status == "driver"
+        assert error.cuda_error == _FAILED
+        assert error.index == given
+        assert error.source == sources[given]
+        assert error.destination == destinations[given]
+        assert error.size == _SIZE
+        assert error.source_memory.kind == "pinned"
+        assert error.destination_memory.kind == "device"
+        assert error.destination_memory.range_start == device.address
+        assert error.submitted == (call - 1) * 4
+        assert error.submitted_bytes == (call - 1) * 4 * _SIZE
+        for text in (f"index {given}", "CUDA_ERROR_LAUNCH_FAILED", f"{_SIZE} bytes"):
+            assert text in str(error)
+        # Nothing after the refused call, and nothing again.
+        assert len(_batch_calls(simulator)) == call
+        assert len(simulator.trace("cuMemcpyAsync")) == 0
+        # What was submitted arrives, and nothing else.
+        stream.synchronize()
+        arrived = device.read()
+        for kept_position, kept in enumerate(_kept()):
+            content = arrived[kept * _SIZE : (kept + 1) * _SIZE]
+            expected = 7 if kept_position < error.submitted else 0
+            assert content == bytes([expected]) * _SIZE
+
+
+@pytest.mark.parametrize("index", [NO_INDEX, 4, 1 << 40])
+def test_an_index_outside_the_chunk_blames_no_copy(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, index: int
+) -> None:
+    with driver.primary_context():
+        stream = driver.stream(non_blocking=True)
+        host, device = driver.pinned_memory(2048), driver.device_memory(2048)
+        simulator.fail("cuMemcpyBatchAsync", 1, call=2, index=index)
+        with pytest.raises(kvswap.SwapError) as raised:
+            swap(
+                blocks(host.address, _COUNT, _SIZE),
+                blocks(device.address, _COUNT, _SIZE),
+                _sizes(),
+                stream=stream,
+                max_batch=4,
+            )
+        assert raised.value.index is None
+        assert raised.value.submitted == 4
+        assert "blamed no single copy" in str(raised.value)
+
+
+@pytest.mark.parametrize("call", [1, 2, 13])
+def test_the_loop_stops_at_the_first_error(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, call: int
+) -> None:
+    with driver.primary_context():
+        host, device = driver.pinned_memory(2048), driver.device_memory(2048)
+        simulator.fail("cuMemcpyAsync", 1, call=call)
+        simulator.clear_trace()
+        with pytest.raises(kvswap.SwapError) as raised:
+            swap(
+                blocks(host.address, _COUNT, _SIZE),
+                blocks(device.address, _COUNT, _SIZE),
+                _sizes(),
+                stream=0,
+            )
+        assert raised.value.index == _kept()[call - 1]
+        assert raised.value.submitted == call - 1
+        assert len(simulator.trace("cuMemcpyAsync")) == call
+
+
+@pytest.mark.parametrize(
+    ("count", "max_batch", "expected"),
+    [
+        (5, 5, [5]),
+        (5, 4, [4, 1]),
+        (8, 4, [4, 4]),
+        (300, None, [128, 128, 44]),
+        (3, 1, [1, 1, 1]),
+        (40000, 1 << 62, [32768, 7232]),
+    ],
+)
+def test_chunks(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    count: int,
+    max_batch: int | None,
+    expected: list[int],
+) -> None:
+    with driver.primary_context():
+        stream = driver.stream(non_blocking=True)
+        host, device = driver.pinned_memory(count), driver.device_memory(count)
+        columns = (
+            blocks(host.address, count, 1),
+            blocks(device.address, count, 1),
+            [1] * count,
+        )
+        simulator.clear_trace()
+        result = swap(*columns, stream=stream, max_batch=max_batch)
+        assert _batch_calls(simulator) == expected
+        assert result.submitted == count
+        stream.synchronize()
+
+
+def test_an_empty_call_reaches_no_driver(simulator: kvswap_sim.Simulator) -> None:
+    kvswap.driver_info()
+    simulator.clear_trace()
+    assert swap([], [], []).submitted == 0
+    assert swap([0, 5], [0, 5], [0, 0]).dropped == 2
+    assert simulator.trace() == []
+
+
+def _run_with(environment: dict[str, str]) -> list[int | str]:
+    outcome = child_process.run(
+        "tests.engine.chunks_test",
+        "swap_under_environment",
+        environment=kvswap_sim.environment("13.0") | environment,
+    )
+    assert isinstance(outcome, list)
+    return outcome
+
+
+def swap_under_environment() -> list[int | str]:
+    """The chunks that a call makes, or its error; run in a child process."""
+    simulator = kvswap_sim.Simulator()
+    driver = CudaDriver()
+    with driver.primary_context():
+        stream = driver.stream(non_blocking=True)
+        host, device = driver.pinned_memory(64), driver.device_memory(64)
+        columns = (
+            blocks(host.address, 10, 1),
+            blocks(device.address, 10, 1),
+            [1] * 10,
+        )
+        try:
+            result = swap(*columns, stream=stream)
+        except ValueError as error:
+            return [str(error)]
+        return [result.engine, *_batch_calls(simulator)]
+
+
+def test_the_environment_sets_defaults() -> None:
+    assert _run_with({"KVSWAP_MAX_BATCH": "4"}) == ["batch", 4, 4, 2]
+    assert _run_with({"KVSWAP_MAX_BATCH": "9" * 30}) == ["batch", 10]
+    assert _run_with({"KVSWAP_ENGINE": "loop"}) == ["loop"]
+    assert _run_with({"KVSWAP_ENGINE": "", "KVSWAP_MAX_BATCH": ""}) == ["batch", 10]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KVSWAP_MAX_BATCH", "0"),
+        ("KVSWAP_MAX_BATCH", "-1"),
+        ("KVSWAP_MAX_BATCH", "12x"),
+        ("KVSWAP_MAX_BATCH", " 4"),
+        ("KVSWAP_ENGINE", "bach"),
+    ],
+)
+def test_a_wrong_environment_is_an_error_that_names_it(name: str, value: str) -> None:
+    (message,) = _run_with({name: value})
+    assert f'{name} is "{value}"' in str(message)

@@ -1,0 +1,28 @@
+"""The simulated driver of this process, as it is after loading."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import kvswap_sim
+import pytest
+from kvswap.testing.cuda_driver import CudaDriver
+
+# Before the first call of kvswap: a process resolves its driver once.
+os.environ.update(kvswap_sim.environment("13.0", devices=2))
+
+
+@pytest.fixture
+def simulator() -> Iterator[kvswap_sim.Simulator]:
+    """Control of the driver; at the end, no test has made an unreported mistake."""
+    simulator = kvswap_sim.Simulator()
+    simulator.reset()
+    yield simulator
+    assert simulator.violations() == []
+
+
+@pytest.fixture
+def driver(simulator: kvswap_sim.Simulator) -> CudaDriver:
+    """A client of the driver, with two GPUs, and no context."""
+    return CudaDriver(simulator.path)

@@ -1,0 +1,289 @@
+"""What pointers may point to: accepted with the right bytes, or an error that names
+the descriptor, before anything is submitted."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import pathlib
+from collections.abc import Iterator
+
+import kvswap
+import kvswap_sim
+import pytest
+from kvswap.testing.cuda_driver import CudaDriver, Stream
+from tests.engine.calls import swap
+
+_PAGE = mmap.PAGESIZE
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+@pytest.fixture
+def stream(driver: CudaDriver) -> Iterator[Stream]:
+    """A created stream in the current context of GPU 0."""
+    with driver.primary_context():
+        yield driver.stream(non_blocking=True)
+
+
+@pytest.fixture(params=["created", "null"])
+def handle(request: pytest.FixtureRequest, stream: Stream) -> int:
+    """That stream, or the legacy one: both engines check alike."""
+    return stream.handle if request.param == "created" else 0
+
+
+def address_of(buffer: mmap.mmap | bytearray) -> int:
+    """Where a writable buffer lies."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+
+
+def refused(
+    simulator: kvswap_sim.Simulator,
+    sources: list[int],
+    destinations: list[int],
+    sizes: list[int],
+    handle: int,
+) -> kvswap.SwapError:
+    """The error of a call that must be refused with nothing submitted."""
+    simulator.clear_trace()
+    with pytest.raises(kvswap.SwapError) as raised:
+        swap(sources, destinations, sizes, stream=handle)
+    called = {call.name for call in simulator.trace()}
+    assert not called & {"cuMemcpyAsync", "cuMemcpyBatchAsync"}
+    assert raised.value.status == "memory"
+    assert raised.value.submitted == 0
+    assert "Nothing was submitted" in str(raised.value)
+    return raised.value
+
+
+def test_pageable_memory_both_ways(driver: CudaDriver, handle: int) -> None:
+    source, target = bytearray(range(200)), bytearray(200)
+    device = driver.device_memory(200)
+    swap([address_of(source)], [device.address], [200], stream=handle)
+    driver.synchronize()
+    swap([device.address], [address_of(target)], [200], stream=handle)
+    driver.synchronize()
+    assert target == source
+
+
+def test_managed_memory_both_ways(driver: CudaDriver, handle: int) -> None:
+    managed, host = driver.managed_memory(64), driver.pinned_memory(64)
+    host.view[:] = bytes(range(64))
+    swap([host.address], [managed.address], [64], stream=handle)
+    driver.synchronize()
+    assert bytes(managed.view) == bytes(range(64))
+
+
+def test_device_to_device(driver: CudaDriver, handle: int) -> None:
+    first, second = driver.device_memory(64), driver.device_memory(64)
+    first.write(bytes(range(64)))
+    swap([first.address], [second.address], [64], stream=handle)
+    driver.synchronize()
+    assert second.read() == bytes(range(64))
+
+
+@pytest.mark.parametrize("side", ["source", "destination"])
+@pytest.mark.parametrize("kind", ["wild", "no_access", "unmapped", "noncanonical"])
+def test_an_address_that_is_no_memory(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    handle: int,
+    kind: str,
+    side: str,
+) -> None:
+    good = driver.device_memory(256)
+    mapping = mmap.mmap(-1, 4 * _PAGE)
+    address = address_of(mapping)
+    if kind == "no_access":
+        assert _LIBC.mprotect(address + _PAGE, _PAGE, 0) == 0
+        bad, size, fault = address + _PAGE - 16, 64, address + _PAGE
+    elif kind == "unmapped":
+        gap = ctypes.c_void_p(address + 2 * _PAGE)
+        assert _LIBC.munmap(gap, ctypes.c_size_t(_PAGE)) == 0
+        bad, size, fault = address + _PAGE, _PAGE + 1, address + 2 * _PAGE
+        good = driver.device_memory(2 * _PAGE)
+    else:
+        bad = 0x10000 if kind == "wild" else 0x4000_0000_0000_0000
+        size, fault = 64, bad
+    host = driver.pinned_memory(2 * _PAGE)
+    columns = [[host.address, host.address + 64, bad], [good.address, 0, good.address]]
+    if side == "destination":
+        columns.reverse()
+        columns[0][1], columns[1][1] = columns[1][1], columns[0][1]
+    error = refused(simulator, *columns, [64, 0, size], handle)
+    assert error.index == 2
+    name = "src_ptrs" if side == "source" else "dst_ptrs"
+    assert f"{name}[2] = {bad:#x}" in str(error)
+    assert f"address {fault:#x}" in str(error)
+    memory = error.source_memory if side == "source" else error.destination_memory
+    assert memory.kind == "none"
+    if kind == "no_access":
+        _LIBC.mprotect(address + _PAGE, _PAGE, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+def test_memory_that_may_only_be_read(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, handle: int
+) -> None:
+    mapping = mmap.mmap(-1, _PAGE)
+    mapping[:64] = bytes(range(64))
+    address = address_of(mapping)
+    assert _LIBC.mprotect(address, _PAGE, mmap.PROT_READ) == 0
+    device = driver.device_memory(64)
+    swap([address], [device.address], [64], stream=handle)
+    driver.synchronize()
+    assert device.read() == bytes(range(64))
+    error = refused(simulator, [device.address], [address], [64], handle)
+    assert f"dst_ptrs[0] = {address:#x}" in str(error)
+    assert "can be written" in str(error)
+    _LIBC.mprotect(address, _PAGE, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+@pytest.mark.parametrize("side", ["source", "destination"])
+def test_a_mapping_past_the_end_of_its_file(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    handle: int,
+    side: str,
+    tmp_path: pathlib.Path,
+) -> None:
+    """Permissions allow it; touching it would raise SIGBUS."""
+    path = tmp_path / "file"
+    path.write_bytes(bytes(3 * _PAGE))
+    with path.open("r+b") as file:
+        mapping = mmap.mmap(file.fileno(), 3 * _PAGE)
+        os.ftruncate(file.fileno(), _PAGE)
+    address = address_of(mapping)
+    device = driver.device_memory(2 * _PAGE)
+    ends = [[address], [device.address]]
+    if side == "destination":
+        ends.reverse()
+    error = refused(simulator, *ends, [2 * _PAGE], handle)
+    assert error.index == 0
+    assert f"{address + _PAGE:#x}" in str(error) or side == "destination"
+
+
+@pytest.mark.parametrize("side", ["source", "destination"])
+@pytest.mark.parametrize("kind", ["device", "pinned", "managed", "registered"])
+def test_a_range_past_its_end(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    handle: int,
+    kind: str,
+    side: str,
+) -> None:
+    mapping = mmap.mmap(-1, 4 * _PAGE)
+    memory = {
+        "device": lambda: driver.device_memory(1000),
+        "pinned": lambda: driver.pinned_memory(1000),
+        "managed": lambda: driver.managed_memory(1000),
+        "registered": lambda: driver.register(address_of(mapping) + 100, 1000),
+    }[kind]()
+    other = driver.device_memory(4096)
+    ends = [[memory.address, memory.address + 900], [other.address, other.address + 999]]
+    if side == "destination":
+        ends.reverse()
+    assert swap(*ends, [1000, 100], stream=handle).submitted == 2
+    driver.synchronize()
+    error = refused(simulator, *ends, [1000, 101], handle)
+    assert error.index == 1
+    assert "1 bytes past the end" in str(error)
+    blamed = error.source_memory if side == "source" else error.destination_memory
+    assert (blamed.range_start, blamed.range_size) == (memory.address, 1000)
+    expected = "pinned" if kind == "registered" else kind
+    assert blamed.kind == expected
+
+
+def test_a_seam_between_registrations(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, handle: int
+) -> None:
+    mapping = mmap.mmap(-1, 4 * _PAGE)
+    address = address_of(mapping)
+    driver.register(address, _PAGE)
+    driver.register(address + _PAGE, _PAGE)
+    device = driver.device_memory(2 * _PAGE)
+    assert swap(
+        [address, address + _PAGE],
+        [device.address, device.address + _PAGE],
+        [_PAGE, _PAGE],
+        stream=handle,
+    ).submitted == 2
+    driver.synchronize()
+    error = refused(simulator, [address + 16], [device.address], [_PAGE], handle)
+    assert "seam" in str(error)
+
+
+def test_a_read_only_registration_as_destination_is_the_drivers_to_refuse(
+    driver: CudaDriver, handle: int
+) -> None:
+    mapping = mmap.mmap(-1, _PAGE)
+    driver.register(address_of(mapping), _PAGE, read_only=True)
+    device = driver.device_memory(64)
+    with pytest.raises(kvswap.SwapError) as raised:
+        swap([device.address], [address_of(mapping)], [64], stream=handle)
+    assert raised.value.status == "driver"
+    assert raised.value.cuda_error == 1
+    assert raised.value.submitted == 0
+
+
+def test_virtual_memory(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, handle: int
+) -> None:
+    """Mappings beside each other are one memory; what is not mapped is none."""
+    granularity = driver.mapping_granularity()
+    virtual = driver.virtual_memory(4 * granularity)
+    for piece in (0, 1):
+        virtual.map(piece * granularity, granularity, device=0)
+    host = driver.pinned_memory(2 * granularity)
+    host.view[:256] = bytes(range(256))
+    border = virtual.address + granularity
+    swap([host.address], [border - 128], [256], stream=handle)
+    swap([host.address], [virtual.address], [64], stream=handle)
+    driver.synchronize()
+    assert simulator.peek(border - 128, 256) == bytes(range(256))
+
+    whole = swap(
+        [host.address], [virtual.address], [2 * granularity], stream=handle
+    )
+    assert whole.submitted == 1
+    driver.synchronize()
+    error = refused(
+        simulator, [host.address], [border + 1], [granularity], handle
+    )
+    assert "1 bytes past the end" in str(error)
+    error = refused(
+        simulator, [host.address], [border + granularity], [1], handle
+    )
+    assert error.destination_memory.kind == "none"
+
+
+def test_one_question_a_range(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, stream: Stream
+) -> None:
+    """Not one a block: 1,000 blocks in three ranges are three questions."""
+    host = driver.pinned_memory(64000)
+    devices = [driver.device_memory(32000) for _ in range(2)]
+    destinations = [
+        devices[index % 2].address + index // 2 * 64 for index in range(1000)
+    ]
+    simulator.clear_trace()
+    swap(
+        [host.address + index * 64 for index in range(1000)],
+        destinations,
+        [64] * 1000,
+        stream=stream,
+    )
+    assert len(simulator.trace("cuPointerGetAttributes")) == 3
+    stream.synchronize()
+
+
+def test_freed_memory_is_noticed_by_the_next_call(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, handle: int
+) -> None:
+    """Nothing is remembered across calls that freeing could falsify."""
+    host, device = driver.pinned_memory(64), driver.device_memory(64)
+    swap([host.address], [device.address], [64], stream=handle)
+    driver.synchronize()
+    device.close()
+    error = refused(simulator, [host.address], [device.address], [64], handle)
+    assert error.index == 0
