@@ -231,7 +231,8 @@ Result cuMemcpyBatchAsync(DevicePointer* destinations, DevicePointer* sources,
                        attribute_count, stream};
   AddArguments(&call, batch);
   call.Argument("failed_index", failed_index).Argument("stream", stream);
-  call.SetFailedIndex(failed_index);
+  // With handle 0 it stays untouched.
+  if (stream != nullptr) call.SetFailedIndex(failed_index);
   return call.Run([&](Driver& driver) -> Result {
     if (IsStreamHandle(driver, failed_index)) {
       const std::string text =

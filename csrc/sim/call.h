@@ -88,6 +88,7 @@ class Call {
     Result result;
     if (needs_initialisation && (driver.forked || !driver.initialized)) {
       result = abi::kErrorNotInitialized;
+      if (failed_index_ != nullptr) *failed_index_ = SIZE_MAX;
     } else {
       driver.scheduler.RunSome();
       if (fault.has_value() && !fault->after_work) {

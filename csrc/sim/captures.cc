@@ -75,12 +75,14 @@ Result BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
 
 Result EndCapture(Driver& driver, Call* call,
                   const std::shared_ptr<Stream>& stream, GraphHandle* graph) {
-  if (graph == nullptr) return abi::kErrorInvalidValue;
-  *graph = nullptr;
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return kErrorIllegalState;
+  if (graph == nullptr) return abi::kErrorInvalidValue;
+  *graph = nullptr;
   if (capture->mode != kCaptureModeRelaxed &&
       capture->thread != driver.Thread().key) {
+    // Seen on driver 580: this ends the capture too.
+    Dissolve(driver, capture);
     return kErrorStreamCaptureWrongThread;
   }
   if (capture->origin.lock() != stream) {
@@ -203,7 +205,6 @@ Result RefuseUnsafeCall(Driver& driver) {
 
 Result RefuseWaitingForStream(Driver& driver, Stream* stream) {
   if (stream->capture != nullptr) {
-    if (!stream->capture->valid) return abi::kErrorStreamCaptureInvalidated;
     Invalidate(stream->capture.get());
     return abi::kErrorStreamCaptureUnsupported;
   }
@@ -313,8 +314,8 @@ Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
   Call call(Entry::cuThreadExchangeStreamCaptureMode);
   call.Argument("mode", mode);
   return call.Run([&](Driver& driver) -> Result {
-    if (mode == nullptr || *mode < kCaptureModeGlobal ||
-        *mode > kCaptureModeRelaxed) {
+    if (mode == nullptr) call.Die("null argument");
+    if (*mode < kCaptureModeGlobal || *mode > kCaptureModeRelaxed) {
       return abi::kErrorInvalidValue;
     }
     std::swap(*mode, driver.Thread().capture_mode);

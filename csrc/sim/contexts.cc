@@ -348,7 +348,7 @@ Result cuCtxGetApiVersion(ContextHandle context, unsigned* version) {
     if (version == nullptr) return abi::kErrorInvalidValue;
     std::shared_ptr<Context> found;
     const Result result = FindContext(driver, context, &found);
-    if (result != abi::kSuccess) return result;
+    if (result != abi::kSuccess) return abi::kErrorInvalidContext;
     *version = 3020;
     return abi::kSuccess;
   });

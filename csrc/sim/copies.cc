@@ -53,6 +53,17 @@ Result CheckCopy(Driver& driver, Call* call, const Context& context,
   return abi::kSuccess;
 }
 
+// What captures forbid. Of synchronous calls, which wait for their stream alone,
+// a capture elsewhere forbids none.
+Result RefuseUse(Driver& driver, Stream* stream, bool synchronous) {
+  if (stream->capture != nullptr) {
+    if (synchronous) return RefuseWaitingForStream(driver, stream);
+    return stream->capture->valid ? abi::kSuccess
+                                  : abi::kErrorStreamCaptureInvalidated;
+  }
+  return RefuseImplicitDependency(driver, stream);
+}
+
 // A copy on a stream. `synchronous`: done when this returns.
 Result Copy(Driver& driver, Call* call, DevicePointer destination,
             DevicePointer source, std::size_t size, StreamHandle handle,
@@ -60,14 +71,8 @@ Result Copy(Driver& driver, Call* call, DevicePointer destination,
   std::shared_ptr<Stream> stream;
   Result result = FindStream(driver, call, handle, &stream);
   if (result != abi::kSuccess) return result;
-  result = RefuseImplicitDependency(driver, stream.get());
-  if (result == abi::kSuccess && synchronous && stream->capture != nullptr) {
-    result = RefuseWaitingForStream(driver, stream.get());
-  }
+  result = RefuseUse(driver, stream.get(), synchronous);
   if (result != abi::kSuccess) return result;
-  if (stream->capture != nullptr && !stream->capture->valid) {
-    return abi::kErrorStreamCaptureInvalidated;
-  }
   if (size == 0) return abi::kSuccess;
   Operand to;
   Operand from;
@@ -94,8 +99,7 @@ Result Fill(Driver& driver, Call* call, DevicePointer destination,
   std::shared_ptr<Stream> stream;
   Result result = FindStream(driver, call, handle, &stream);
   if (result != abi::kSuccess) return result;
-  result = synchronous ? RefuseWaitingForStream(driver, stream.get())
-                       : RefuseImplicitDependency(driver, stream.get());
+  result = RefuseUse(driver, stream.get(), synchronous);
   if (result != abi::kSuccess) return result;
   if (count == 0) return abi::kSuccess;
   HostMemoryMap host_memory;

@@ -70,10 +70,11 @@ bool InCapture(const Driver& driver, const Event& event) {
 
 // For waiting for an event, or asking whether it is done.
 Result RefuseWaitingForEvent(Driver& driver, const Event& event) {
-  if (event.capture != nullptr) {
+  if (InCapture(driver, event)) {
     Invalidate(event.capture.get());
     return kErrorCapturedEvent;
   }
+  if (event.capture != nullptr) return abi::kErrorInvalidValue;
   return RefuseUnsafeCall(driver);
 }
 

@@ -35,7 +35,7 @@ Result cuGetErrorName(Result error, const char** name) {
   Call call(Entry::cuGetErrorName);
   call.Argument("error", error).Argument("name", name);
   return call.RunBeforeInit([&](Driver&) -> Result {
-    if (name == nullptr) return abi::kErrorInvalidValue;
+    if (name == nullptr) call.Die("null argument");
     *name = ErrorName(error);
     return *name == nullptr ? abi::kErrorInvalidValue : abi::kSuccess;
   });
@@ -45,7 +45,7 @@ Result cuGetErrorString(Result error, const char** text) {
   Call call(Entry::cuGetErrorString);
   call.Argument("error", error).Argument("text", text);
   return call.RunBeforeInit([&](Driver&) -> Result {
-    if (text == nullptr) return abi::kErrorInvalidValue;
+    if (text == nullptr) call.Die("null argument");
     *text = ErrorText(error);
     return *text == nullptr ? abi::kErrorInvalidValue : abi::kSuccess;
   });

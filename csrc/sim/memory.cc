@@ -115,15 +115,14 @@ Result cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   Call call(Entry::cuMemGetInfo_v2);
   call.Argument("free_bytes", free_bytes).Argument("total_bytes", total_bytes);
   return call.Run([&](Driver& driver) -> Result {
-    if (free_bytes == nullptr || total_bytes == nullptr) {
-      return abi::kErrorInvalidValue;
-    }
     std::shared_ptr<Context> context;
     const Result result = CurrentContext(driver, &context);
     if (result != abi::kSuccess) return result;
     const std::size_t used = driver.addresses.BytesOnDevice(context->device);
-    *total_bytes = kDeviceMemory;
-    *free_bytes = kDeviceMemory - std::min(used, kDeviceMemory);
+    if (total_bytes != nullptr) *total_bytes = kDeviceMemory;
+    if (free_bytes != nullptr) {
+      *free_bytes = kDeviceMemory - std::min(used, kDeviceMemory);
+    }
     return abi::kSuccess;
   });
 }

@@ -31,8 +31,8 @@ struct Description {
   DevicePointer mapping_base = 0;
 };
 
-// What the current context's device may do; without a current context, what the
-// memory's own device may.
+// The access flags. Except for mappings they do not depend on who asks: whether
+// the current context reaches the memory at all is in the device pointer.
 int AccessFrom(const Context* current, const Range& range,
                const Mapping* mapping) {
   if (mapping != nullptr) {
@@ -43,14 +43,22 @@ int AccessFrom(const Context* current, const Range& range,
       (range.flags & kHostRegisterReadOnly) != 0) {
     return kMemAccessRead;
   }
-  const bool everywhere = range.IsHost() || range.kind == RangeKind::kManaged;
-  const bool peer =
-      current != nullptr && range.kind == RangeKind::kDevice &&
-      current->peers.count(range.context->id) != 0;
-  return everywhere || peer || current == nullptr ||
-                 range.device == current->device
-             ? kMemAccessReadWrite
-             : kMemAccessNone;
+  return kMemAccessReadWrite;
+}
+
+// Whether kernels of a context reach memory.
+bool Reaches(const Context& context, const Range& range,
+             const Mapping* mapping) {
+  if (mapping != nullptr) {
+    return mapping->AccessOf(context.device) != kMemAccessNone;
+  }
+  if (range.IsHost() || range.kind == RangeKind::kManaged ||
+      range.device == context.device) {
+    return true;
+  }
+  // Peer access leaves pools out.
+  return range.kind == RangeKind::kDevice &&
+         context.peers.count(range.context->id) != 0;
 }
 
 // The memory behind a range comes in units of the driver's own.
@@ -115,7 +123,7 @@ Description Describe(Driver& driver, DevicePointer pointer) {
   std::shared_ptr<Context> current = driver.Current();
   if (current != nullptr && !current->alive) current = nullptr;
   description.access_flags = AccessFrom(current.get(), *range, mapping);
-  if (current != nullptr && description.access_flags != kMemAccessNone) {
+  if (current != nullptr && Reaches(*current, *range, mapping)) {
     description.device_pointer = range->device_base + offset;
   }
   return description;

@@ -82,6 +82,9 @@ Result WithStream(Call* call, StreamHandle handle, Use use) {
 template <typename Use>
 Result TellAboutStream(Call* call, StreamHandle handle, Use use) {
   return WithStream(call, handle, [&](Driver& driver, Stream* stream) {
+    if (stream->capture != nullptr && !stream->capture->valid) {
+      return abi::kErrorStreamCaptureInvalidated;
+    }
     const Result result = RefuseImplicitDependency(driver, stream);
     return result == abi::kSuccess ? use(stream) : result;
   });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "csrc/sim/address_space.h"
@@ -39,6 +40,13 @@ std::vector<Mapping*> MappingsOf(Range* reservation, std::uint64_t pointer,
   }
   if (position != pointer + size) return {};
   return found;
+}
+
+bool HasNoMapping(const Range& reservation, std::uint64_t pointer,
+                  std::size_t size) {
+  const auto next = reservation.mappings.lower_bound(pointer);
+  return reservation.FindMapping(pointer) == nullptr &&
+         (next == reservation.mappings.end() || next->first >= pointer + size);
 }
 
 Range* FindReservation(Driver& driver, std::uint64_t pointer,
@@ -124,7 +132,13 @@ Result cuMemCreate(PhysicalHandle* handle, std::size_t size,
         !IsGranular(size) || flags != 0) {
       return abi::kErrorInvalidValue;
     }
-    if (!IsSupported(driver, *properties)) return abi::kErrorNotSupported;
+    if (properties->type != kMemAllocationPinned ||
+        properties->location.type != abi::kMemLocationTypeDevice) {
+      return abi::kErrorNotSupported;
+    }
+    if (!IsDevice(driver, properties->location.id)) {
+      return abi::kErrorInvalidDevice;
+    }
     if (size > kDeviceMemory) return abi::kErrorOutOfMemory;
     PhysicalAllocation allocation;
     allocation.device = properties->location.id;
@@ -159,21 +173,18 @@ Result cuMemMap(DevicePointer pointer, std::size_t size, std::size_t offset,
   return call.Run([&](Driver& driver) -> Result {
     Range* range = FindReservation(driver, pointer, size);
     const auto found = driver.physical_allocations.find(handle);
-    if (range == nullptr || found == driver.physical_allocations.end() ||
-        flags != 0 || !IsGranular(pointer) || !IsGranular(size) ||
-        !IsGranular(offset)) {
-      return abi::kErrorInvalidValue;
+    if (found == driver.physical_allocations.end()) {
+      call.Die("the handle " + std::to_string(handle) +
+               " is no memory of cuMemCreate");
     }
     const PhysicalAllocation& allocation = found->second;
-    if (offset > allocation.memory->size() ||
-        size > allocation.memory->size() - offset) {
-      return abi::kErrorInvalidValue;
+    // Seen on driver 580: memory is mapped as a whole or not at all.
+    if (offset != 0 || size != allocation.memory->size() ||
+        !IsGranular(pointer)) {
+      return abi::kErrorNotSupported;
     }
-    const auto next = range->mappings.lower_bound(pointer);
-    if (range->FindMapping(pointer) != nullptr ||
-        (next != range->mappings.end() && next->first < pointer + size)) {
-      return abi::kErrorInvalidValue;
-    }
+    if (range == nullptr || flags != 0) return abi::kErrorInvalidValue;
+    if (!HasNoMapping(*range, pointer, size)) return abi::kErrorInvalidValue;
     if (!allocation.memory->MapAt(pointer, offset, size, PROT_NONE)) {
       return abi::kErrorOutOfMemory;
     }
@@ -193,6 +204,8 @@ Result cuMemUnmap(DevicePointer pointer, std::size_t size) {
   return call.Run([&](Driver& driver) -> Result {
     Range* range = FindReservation(driver, pointer, size);
     if (range == nullptr) return abi::kErrorInvalidValue;
+    // Seen on driver 580: unmapping what is not mapped succeeds.
+    if (HasNoMapping(*range, pointer, size)) return abi::kSuccess;
     const std::vector<Mapping*> mappings = MappingsOf(range, pointer, size);
     if (mappings.empty()) return abi::kErrorInvalidValue;
     AddressSpace::Vanish(pointer, size);

@@ -18,8 +18,8 @@ from kvswap.testing import cuda_driver
 from kvswap.testing.cuda_driver import CudaDriver
 from kvswap_sim import Simulator
 
-_SIZE = 1 << 16
-_COUNT = 90
+_SIZE = 1 << 14
+_COUNT = 60
 # Small, so that a call makes several chunks.
 _MAX_BATCH = 16
 

@@ -13,6 +13,7 @@ import numpy
 import pytest
 import torch
 from kvswap.testing.cuda_driver import CudaDriver
+
 from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 
 

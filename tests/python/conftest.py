@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import kvswap_sim
 import pytest
 from kvswap.testing.cuda_driver import CudaDriver
+
 from tests.python.descriptors import Blocks, make_blocks
 
 # Before the first call of kvswap: a process resolves its driver once. Child processes

@@ -10,6 +10,7 @@ import kvswap_sim
 import numpy
 import pytest
 import torch
+
 from tests import child_process
 
 # Importing torch takes seconds: only tests that are about it have it.

@@ -6,6 +6,7 @@ from typing import Any
 
 import kvswap_sim
 import pytest
+
 from tests import child_process
 from tests.python.descriptors import BLOCKS
 

@@ -6,6 +6,7 @@ import pathlib
 
 import kvswap_sim
 import pytest
+
 from tests import child_process
 
 

@@ -12,6 +12,7 @@ import kvswap
 import numpy
 import pytest
 import torch
+
 from tests.python.descriptors import Blocks, integers
 
 ROUNDS = 200

@@ -10,6 +10,7 @@ import kvswap_sim
 import pytest
 import torch
 from kvswap.testing.cuda_driver import CudaDriver, Stream
+
 from tests.python.descriptors import Blocks, integers, make_blocks
 
 

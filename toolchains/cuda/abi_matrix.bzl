@@ -22,20 +22,10 @@ Toolkits whose entry in toolkits.bzl says `matrix = False` get their tests too, 
 
 load("@rules_cc//cc:cc_test.bzl", "cc_test")
 load("//toolchains/python:pytest_test.bzl", "pytest_test")
+load(":toolkit_transition.bzl", "toolkit_transition")
 load(":toolkits.bzl", "toolkits_between")
 
 _FURTHER_TAG = "cuda_further_toolkit"
-
-_TOOLKIT_FLAG = str(Label("//toolchains/cuda:toolkit"))
-
-def _toolkit_transition_impl(_settings, attr):
-    return {_TOOLKIT_FLAG: attr.toolkit}
-
-_toolkit_transition = transition(
-    implementation = _toolkit_transition_impl,
-    inputs = [],
-    outputs = [_TOOLKIT_FLAG],
-)
 
 def _toolkit_test_impl(ctx):
     # A transition makes a list even of a single label.
@@ -79,11 +69,11 @@ _toolkit_test = rule(
         "data": attr.label_list(
             doc = "What `$(rootpath …)` in `args` refers to.",
             allow_files = True,
-            cfg = _toolkit_transition,
+            cfg = toolkit_transition,
         ),
         "test": attr.label(
             doc = "The test.",
-            cfg = _toolkit_transition,
+            cfg = toolkit_transition,
             executable = True,
             mandatory = True,
         ),
