@@ -66,9 +66,9 @@ typedef enum kvswap_status {
    * another stream captures (CUDA error 906). Nothing was submitted, and the
    * other stream's capture is as it was. */
   KVSWAP_ERROR_CAPTURE = 7,
-  /* The driver answered a call with an error: kvswap_result.cuda_error. The
-   * first kvswap_result.submitted descriptors of a size other than zero are
-   * enqueued all the same. */
+  /* The driver answered a call with an error: kvswap_result.cuda_error.
+   * Descriptors before it are enqueued all the same: kvswap_result.submitted.
+   */
   KVSWAP_ERROR_DRIVER = 8,
   /* The host ran out of memory while planning. Nothing was submitted. */
   KVSWAP_ERROR_OUT_OF_MEMORY = 9
@@ -169,8 +169,11 @@ typedef struct kvswap_result {
   int32_t code;       /* kvswap_status */
   int32_t cuda_error; /* CUresult; 0 where the driver reported none */
   size_t index;       /* the first descriptor at fault, or KVSWAP_NO_INDEX */
-  /* Descriptors that the driver accepted: those before the first refused call,
-   * the `dropped` ones not counted. */
+  /* Descriptors in driver calls that succeeded, the `dropped` ones not counted.
+   * Of a batch call that was refused, the driver may have enqueued the copies
+   * ahead of the one at fault all the same (seen on driver 580): after an
+   * error, treat every destination of the call as undefined until it is written
+   * again. */
   size_t submitted;
   uint64_t submitted_bytes;
   size_t dropped; /* descriptors of size zero: nothing to copy */
@@ -212,17 +215,19 @@ typedef struct kvswap_result {
 /* Submits `count` independent copies: sizes[i] bytes from src_ptrs[i] to
  * dst_ptrs[i].
  *
- * src_ptrs, dst_ptrs, sizes   arrays of `count` in host memory, read before the
- * call returns. Pointers are device, pinned, managed or pageable memory, both
- * sides in any mix; sizes are in bytes. Copies of one call run in no order
- * among themselves: descriptors that overlap one another's destinations are
- * undefined. count               0 does nothing. Descriptors of size 0 do
- * nothing. stream              a CUstream or cudaStream_t; NULL and 1 are the
- * legacy default stream, 2 the per-thread default stream. A created stream's
- * own context is used. Handles 0, 1 and 2 mean the current context if it
- * belongs to the device that the pointers are on, else that device's primary
- * context if it is active. options             NULL: the defaults. result NULL,
- * or the outcome. Written also on success.
+ * src_ptrs, dst_ptrs and sizes are arrays of `count` in host memory, read
+ * before the call returns. Pointers are to device, pinned, managed or pageable
+ * memory, both sides in any mix; sizes are in bytes. Descriptors of size 0 do
+ * nothing, and neither does a `count` of 0. Copies of one call run in no order
+ * among themselves: destinations that overlap are undefined.
+ *
+ * `stream` is a CUstream or cudaStream_t. NULL and 1 are the legacy default
+ * stream, 2 the per-thread default stream. A created stream's own context is
+ * used. Handles 0, 1 and 2 mean the current context if it belongs to the device
+ * that the pointers are on, else that device's primary context if it is active.
+ *
+ * `options` may be NULL: the defaults. `result` may be NULL; it is written on
+ * success too.
  *
  * The copies run in the stream's order as a whole and may run after the call
  * has returned: memory must stay valid until the stream has passed them. On a

@@ -70,8 +70,10 @@ bool FailDriverCall(const driver::DriverTable& table, int error,
               report->submitted);
 }
 
-bool FailCopy(const driver::DriverTable& table, int error, const char* entry,
-              std::size_t copies, kvswap_result* report) {
+bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
+              kvswap_result* report) {
+  const bool is_batch = report->engine == KVSWAP_ENGINE_BATCH;
+  const char* entry = is_batch ? "cuMemcpyBatchAsync" : "cuMemcpyAsync";
   report->cuda_error = error;
   if (report->index == KVSWAP_NO_INDEX) {
     return Fail(report, KVSWAP_ERROR_DRIVER,
@@ -87,10 +89,14 @@ bool FailCopy(const driver::DriverTable& table, int error, const char* entry,
   return Fail(report, KVSWAP_ERROR_DRIVER,
               "the driver answered %s (%d) to %s for the copy at index %zu: "
               "%zu bytes from %p (%s) to %p (%s); %zu of %zu copies were "
-              "submitted before%s",
+              "submitted before%s%s",
               ErrorName(table, error), error, entry, report->index,
               report->size, report->source, source, report->destination,
-              destination, report->submitted, copies, ErrorAdvice(error));
+              destination, report->submitted, copies,
+              is_batch ? ", and the refused call may have enqueued some of its "
+                         "own ahead of this one"
+                       : "",
+              ErrorAdvice(error));
 }
 
 void DescribeMemory(const kvswap_memory& memory, char* text,

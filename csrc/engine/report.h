@@ -32,11 +32,11 @@ bool Fail(kvswap_result* report, kvswap_status code, const char* format, ...)
 bool FailDriverCall(const driver::DriverTable& table, int error,
                     const char* what, kvswap_result* report);
 
-// A copy call (`entry`) that answered with `error`, out of `copies` to submit.
-// The descriptor at fault, if any, has been named by BlameDescriptor. Returns
-// false.
-bool FailCopy(const driver::DriverTable& table, int error, const char* entry,
-              std::size_t copies, kvswap_result* report);
+// A copy call of the engine in `report` that answered with `error`, out of
+// `copies` to submit. The descriptor at fault, if any, has been named by
+// BlameDescriptor. Returns false.
+bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
+              kvswap_result* report);
 
 // Enough for any text of DescribeMemory.
 inline constexpr std::size_t kMemoryTextSize = 128;

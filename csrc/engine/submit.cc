@@ -20,11 +20,11 @@ std::uint64_t BytesOf(const Descriptors& descriptors, std::size_t count) {
 
 bool Submit(const Plan& plan, kvswap_result* report) {
   const Descriptors& descriptors = plan.descriptors();
-  const bool is_batch = plan.engine() == KVSWAP_ENGINE_BATCH;
   const Submission submission =
-      is_batch ? SubmitBatch(plan.table(), descriptors, plan.stream().handle,
-                             plan.settings())
-               : SubmitLoop(plan.table(), descriptors, plan.stream().handle);
+      plan.engine() == KVSWAP_ENGINE_BATCH
+          ? SubmitBatch(plan.table(), descriptors, plan.stream().handle,
+                        plan.settings())
+          : SubmitLoop(plan.table(), descriptors, plan.stream().handle);
   report->submitted = submission.accepted;
   report->copies[plan.engine()] = submission.accepted;
   if (submission.error == abi::kSuccess) {
@@ -36,9 +36,7 @@ bool Submit(const Plan& plan, kvswap_result* report) {
     BlameDescriptor(plan.table(), plan.given(),
                     plan.GivenIndex(submission.failed_index), report);
   }
-  return FailCopy(plan.table(), submission.error,
-                  is_batch ? "cuMemcpyBatchAsync" : "cuMemcpyAsync",
-                  descriptors.count, report);
+  return FailCopy(plan.table(), submission.error, descriptors.count, report);
 }
 
 }  // namespace kvswap::engine

@@ -42,7 +42,7 @@ class Blocks:
         return [self.gpu.address + block * BLOCK_BYTES for block in range(BLOCKS)]
 
     def swap_in_arguments(self) -> dict[str, Any]:
-        """Arguments of a call that copies each host block to the GPU block beside it."""
+        """Arguments that copy each host block to the GPU block beside it."""
         return {
             "src_ptrs": integers(self.host_addresses),
             "dst_ptrs": integers(self.gpu_addresses),

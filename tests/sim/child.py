@@ -7,9 +7,10 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 
 import kvswap_sim
+
+from tests.sim.client import CLIENT_FILE
 
 _PRELUDE = """
 import ctypes, os, sys
@@ -23,13 +24,10 @@ def run(
     code: str, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs Python code; its exit status and output."""
-    folder = (
-        Path(kvswap_sim.__file__).parent.parent / "kvswap" / "testing"
-    )
     variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "CUDA_DRIVER_FOLDER": str(folder),
+        "CUDA_DRIVER_FOLDER": str(CLIENT_FILE.parent),
         **kvswap_sim.environment(),
         **(environment or {}),
     }

@@ -16,6 +16,8 @@ from typing import Any
 import kvswap_sim
 import pytest
 
+from tests.sim import probes
+
 _HERE = Path(__file__).parent
 _RECORDED = json.loads((_HERE / "recorded_driver_580.json").read_text())
 
@@ -66,9 +68,4 @@ def test_deviations_are_true(probe: str, question: str) -> None:
 
 
 def test_every_probe_is_recorded() -> None:
-    sys.path.insert(0, str(_HERE))
-    try:
-        import probes
-    finally:
-        sys.path.remove(str(_HERE))
     assert set(probes.probe_names()) == set(_RECORDED)

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Iterator
 
 import kvswap_sim
 import pytest
-
-
-def _load_client() -> ModuleType:
-    """kvswap.testing.cuda_driver, without its parent package's extension."""
-    path = (
-        Path(kvswap_sim.__file__).parent.parent
-        / "kvswap"
-        / "testing"
-        / "cuda_driver.py"
-    )
-    spec = importlib.util.spec_from_file_location("cuda_driver", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["cuda_driver"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-cuda_driver = _load_client()
+from tests.sim.client import Start, cuda_driver
 
 for variable in [name for name in os.environ if name.startswith("KVSWAP_")]:
     if variable != kvswap_sim.LIBRARY_DIRECTORY_VARIABLE:
         del os.environ[variable]
-
-Start = Callable[..., tuple[kvswap_sim.Simulator, "cuda_driver.CudaDriver"]]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import kvswap_sim
 import pytest
-from conftest import Start
+from tests.sim.client import Start
 
 NOT_FOUND, TOO_OLD = 1, 2
 

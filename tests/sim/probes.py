@@ -498,10 +498,10 @@ def after_fork_uninitialised() -> Answer:
     look_up("cuInit", 12000)
 
     def ask() -> Answer:
-        return [
-            call("cuInit", 0),
-            call("cuDeviceGetCount", ctypes.byref(word)),
-        ]
+        return {
+            "cuInit": call("cuInit", 0),
+            "cuDeviceGetCount": call("cuDeviceGetCount", ctypes.byref(word)),
+        }
 
     return in_child(ask)
 

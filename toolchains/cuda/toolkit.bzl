@@ -41,12 +41,15 @@ cuda_toolkit = rule(
 A CUDA toolkit.
 
 kvswap defines one for each entry of toolkits.bzl. For a toolkit of your own define
-one around a cc_library of its headers, and select it in either of two ways:
+one around a cc_library of its headers. Then either select it as the custom toolkit,
 
-* `--@kvswap//toolchains/cuda:custom_toolkit=//your:toolkit` with
-  `--@kvswap//toolchains/cuda:toolkit=custom`;
-* a `toolchain()` of type `@kvswap//toolchains/cuda:toolchain_type` that you register
-  ahead of kvswap's.
+    --@kvswap//toolchains/cuda:toolkit=custom
+    --@kvswap//toolchains/cuda:custom_toolkit=//your:toolkit
+
+or let it take the place of the wheel of a version that kvswap knows, in the ABI matrix
+too: register, ahead of kvswap's, a `toolchain()` of type
+`@kvswap//toolchains/cuda:toolchain_type` whose `target_settings` are
+`["@kvswap//toolchains/cuda:is_12.8"]`.
 """,
     implementation = _cuda_toolkit_impl,
     attrs = {
