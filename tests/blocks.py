@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 import numpy
+
 from kvswap.testing.cuda_driver import CudaDriver, DeviceMemory, PinnedMemory
 
 # A byte that no source holds: what was not to be written still holds it.

@@ -64,7 +64,7 @@ def environment(
         faults: failures on demand.
         trace: a file that the record of calls is appended to.
     """
-    variables = {
+    return {
         "KVSWAP_LIBCUDA": library_path(driver_version),
         "KVSWAP_SIM_DRIVER_VERSION": driver_version,
         "KVSWAP_SIM_DEVICES": str(devices),
@@ -78,4 +78,3 @@ def environment(
         "KVSWAP_SIM_FAULTS": ";".join(str(fault) for fault in faults),
         "KVSWAP_SIM_TRACE": "" if trace is None else os.fspath(trace),
     }
-    return variables

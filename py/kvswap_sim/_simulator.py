@@ -66,9 +66,7 @@ class Simulator:
         try:
             version = int(self._library.cuda_sim_control_version())
         except AttributeError:
-            raise ValueError(
-                f"{self._path} is not a simulated driver"
-            ) from None
+            raise ValueError(f"{self._path} is not a simulated driver") from None
         if version != _CONTROL_VERSION:
             raise ValueError(
                 f"{self._path} has control version {version}, not "
@@ -185,9 +183,7 @@ class Simulator:
     def trace(self, name: str | None = None) -> list[Call]:
         """The recorded calls, or those of one function (by name or symbol)."""
         lines = self._text(
-            lambda buffer, size: int(
-                self._library.cuda_sim_trace(0, buffer, size)
-            )
+            lambda buffer, size: int(self._library.cuda_sim_trace(0, buffer, size))
         )
         calls = parse_trace(lines)
         if name is None:
@@ -201,9 +197,7 @@ class Simulator:
     def violations(self) -> list[str]:
         """Mistakes of the program that its driver calls could not report."""
         return self._text(
-            lambda buffer, size: int(
-                self._library.cuda_sim_violations(buffer, size)
-            )
+            lambda buffer, size: int(self._library.cuda_sim_violations(buffer, size))
         ).splitlines()
 
     def clear_violations(self) -> None:
@@ -213,8 +207,7 @@ class Simulator:
     def live(self) -> dict[str, int]:
         """How many objects of each kind there are, for tests of leaks."""
         return {
-            kind: int(self._library.cuda_sim_live(kind.encode()))
-            for kind in _KINDS
+            kind: int(self._library.cuda_sim_live(kind.encode())) for kind in _KINDS
         }
 
     def fail(
@@ -265,8 +258,6 @@ class Simulator:
         """Whether a captured batch becomes nodes, or is refused (the preset)."""
         self._library.cuda_sim_set_batch_capture(int(enabled))
 
-    def set_device_attribute(
-        self, device: int, attribute: int, value: int
-    ) -> None:
+    def set_device_attribute(self, device: int, attribute: int, value: int) -> None:
         """Overrides an answer of ``cuDeviceGetAttribute``."""
         self._check("set_device_attribute", device, attribute, value)

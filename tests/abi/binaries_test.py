@@ -27,11 +27,12 @@ def _interface(path: Path) -> dict[str, set[str]]:
         dynamic = elf.get_section_by_name(".dynamic")
         assert isinstance(symbols, SymbolTableSection)
         assert isinstance(dynamic, DynamicSection)
-        imports, exports = set(), set()
+        imports: set[str] = set()
+        exports: set[str] = set()
         for symbol in symbols.iter_symbols():
             is_import = symbol["st_shndx"] == "SHN_UNDEF"
             (imports if is_import else exports).add(symbol.name)
-        needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+        needed = {str(tag.needed) for tag in dynamic.iter_tags("DT_NEEDED")}
     return {"imports": imports, "exports": exports, "needed": needed}
 
 

@@ -6,12 +6,13 @@ import os
 import re
 from pathlib import Path
 
-import kvswap
-import kvswap_sim
 import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+
+import kvswap
+import kvswap_sim
 from tests import child_process
 from tests.abi import drivers
 
@@ -40,7 +41,7 @@ def _needed_libraries(path: Path) -> list[str]:
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynamic")
         assert isinstance(section, DynamicSection)
-        return [tag.needed for tag in section.iter_tags("DT_NEEDED")]
+        return [str(tag.needed) for tag in section.iter_tags("DT_NEEDED")]
 
 
 @pytest.mark.parametrize("path", _binaries(), ids=lambda path: path.name)
@@ -67,11 +68,14 @@ def test_the_module_finds_the_library_beside_it() -> None:
 
 
 def test_import_maps_no_library_of_cuda_or_torch() -> None:
-    assert child_process.run(
-        "tests.abi.scenarios",
-        "libraries_after_import",
-        environment=kvswap_sim.environment("13.0"),
-    ) == []
+    assert (
+        child_process.run(
+            "tests.abi.scenarios",
+            "libraries_after_import",
+            environment=kvswap_sim.environment("13.0"),
+        )
+        == []
+    )
 
 
 def test_import_without_a_driver() -> None:

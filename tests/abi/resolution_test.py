@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import kvswap_sim
 import pytest
+
+import kvswap_sim
 from tests import child_process
 from tests.abi import drivers
 
@@ -25,21 +26,25 @@ _NINE_ARGUMENTS = {
 
 
 def _describe(version: str, **options: Any) -> dict[str, Any]:
-    return child_process.run(
+    found = child_process.run(
         "tests.abi.scenarios",
         "describe_driver",
         environment=kvswap_sim.environment(version, **options),
     )
+    assert isinstance(found, dict)
+    return found
 
 
 def _swap(version: str, kind: str = "created", **options: Any) -> dict[str, Any]:
-    return child_process.run(
+    outcome = child_process.run(
         "tests.abi.scenarios",
         "swap_round",
         kind,
         "auto",
         environment=kvswap_sim.environment(version, **options),
     )
+    assert isinstance(outcome, dict)
+    return outcome
 
 
 @pytest.mark.parametrize("version", drivers.ALL)
@@ -50,9 +55,7 @@ def test_asked_once_by_name_version_and_flags(version: str) -> None:
         environment=kvswap_sim.environment(version),
     )
     batch = [r for r in requests if r["symbol"] == _BATCH]
-    assert [(r["version"], r["flags"]) for r in batch] == [
-        (12080, _LEGACY_STREAM_FLAG)
-    ]
+    assert [(r["version"], r["flags"]) for r in batch] == [(12080, _LEGACY_STREAM_FLAG)]
     names = [r["symbol"] for r in requests]
     assert len(names) == len(set(names))
     assert {r["flags"] for r in requests} == {_LEGACY_STREAM_FLAG}

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tests.blocks import Memory, Table, block_table, content
-
 import kvswap
 from kvswap.testing import cuda_driver
 from kvswap.testing.cuda_driver import CudaDriver
 from kvswap_sim import Simulator
+from tests.blocks import Memory, Table, block_table, content
 
 _SIZE = 1 << 14
 _COUNT = 60
@@ -312,7 +311,7 @@ def swap_on_legacy_stream_during_a_capture() -> dict[str, Any]:
         }
 
 
-def swap_error(table: Table, stream: object, **options: Any) -> dict[str, Any]:
+def swap_error(table: Table, stream: Any, **options: Any) -> dict[str, Any]:
     """The SwapError of a call that must fail."""
     try:
         kvswap.swap_blocks_batch(*table.arrays(), stream=stream, **options)

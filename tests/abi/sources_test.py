@@ -64,9 +64,9 @@ def test_every_type_is_checked(name: str):
 )
 def test_every_field_is_checked(name: str, fields: str):
     for field in re.findall(r"(\w+)\s*;", fields):
-        assert re.search(
-            rf"KVSWAP_CHECK_FIELD\({name}, {field},\s", code_of(CHECK)
-        ), f"{name}::{field}"
+        assert re.search(rf"KVSWAP_CHECK_FIELD\({name}, {field},\s", code_of(CHECK)), (
+            f"{name}::{field}"
+        )
 
 
 @pytest.mark.parametrize("name, version", named(r"\busing\s+(\w+)_v(\d+)\s*="))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import kvswap_sim
 import pytest
+
+import kvswap_sim
 from tests import child_process
 from tests.abi import drivers
 
@@ -49,9 +50,7 @@ def test_bytes_engine_and_reason(
     outcome = _rounds(version, seed)[f"{kind} {engine}"]
     reason = _reason(version, kind)
     runs = "batch" if engine != "loop" and reason is None else "loop"
-    expected_reasons = (
-        {} if engine == "loop" or reason is None else {"batch": reason}
-    )
+    expected_reasons = {} if engine == "loop" or reason is None else {"batch": reason}
     assert outcome["engine"] == [runs] * 3
     assert outcome["unavailable"] == [expected_reasons] * 3
     assert outcome["device_differences"] == 0

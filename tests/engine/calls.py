@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import kvswap
 import numpy
+
+import kvswap
 
 
 def arrays(*columns: Sequence[int]) -> list[numpy.ndarray]:

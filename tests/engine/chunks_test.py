@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import NO_INDEX, CudaDriver
 from tests import child_process
 from tests.engine.calls import blocks, swap
@@ -51,6 +52,8 @@ def test_an_error_names_the_callers_index(
         assert error.source == sources[given]
         assert error.destination == destinations[given]
         assert error.size == _SIZE
+        assert error.source_memory is not None
+        assert error.destination_memory is not None
         assert error.source_memory.kind == "pinned"
         assert error.destination_memory.kind == "device"
         assert error.destination_memory.range_start == device.address

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import kvswap_sim
 import pytest
+
+import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
 
 # Before the first call of kvswap: a process resolves its driver once.

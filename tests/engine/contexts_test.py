@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import CudaDriver
 from tests.engine.calls import swap
 
@@ -43,7 +44,11 @@ def test_a_created_stream_brings_its_context(
 
     def body() -> tuple[int | None, int, int]:
         result = swap([host.address], [device.address], [64], stream=stream)
-        return result.device, driver.current_context(), simulator.live()["context_stack"]
+        return (
+            result.device,
+            driver.current_context(),
+            simulator.live()["context_stack"],
+        )
 
     assert on_another_thread(body) == (1, 0, 0)
     driver.synchronize_stream(stream)
@@ -65,9 +70,12 @@ def test_a_special_handle_means_the_pointers_device(
         result = swap([host.address], [device.address], [64], stream=handle)
         assert driver.current_context() == first.handle
     assert result.device == 1
-    assert on_another_thread(
-        lambda: swap([host.address], [device.address], [64], stream=handle).device
-    ) == 1
+    assert (
+        on_another_thread(
+            lambda: swap([host.address], [device.address], [64], stream=handle).device
+        )
+        == 1
+    )
     live_after = simulator.live()
     assert live_after["primary_retained"] == live["primary_retained"]
     assert live_after["context_stack"] == live["context_stack"]
@@ -111,7 +119,8 @@ def test_no_context_is_created(
 def test_host_memory_alone_needs_a_context(driver: CudaDriver) -> None:
     first, second = bytearray(range(64)), bytearray(64)
     addresses = [
-        ctypes.addressof(ctypes.c_char.from_buffer(buffer)) for buffer in (first, second)
+        ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        for buffer in (first, second)
     ]
     with pytest.raises(kvswap.SwapError, match="host memory only") as raised:
         swap(addresses[:1], addresses[1:], [64], stream=0)

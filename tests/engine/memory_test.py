@@ -9,9 +9,10 @@ import os
 import pathlib
 from collections.abc import Iterator
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import CudaDriver, Stream
 from tests.engine.calls import swap
 
@@ -180,7 +181,10 @@ def test_a_range_past_its_end(
         "registered": lambda: driver.register(address_of(mapping) + 100, 1000),
     }[kind]()
     other = driver.device_memory(4096)
-    ends = [[memory.address, memory.address + 900], [other.address, other.address + 999]]
+    ends = [
+        [memory.address, memory.address + 900],
+        [other.address, other.address + 999],
+    ]
     if side == "destination":
         ends.reverse()
     assert swap(*ends, [1000, 100], stream=handle).submitted == 2
@@ -202,12 +206,15 @@ def test_a_seam_between_registrations(
     driver.register(address, _PAGE)
     driver.register(address + _PAGE, _PAGE)
     device = driver.device_memory(2 * _PAGE)
-    assert swap(
-        [address, address + _PAGE],
-        [device.address, device.address + _PAGE],
-        [_PAGE, _PAGE],
-        stream=handle,
-    ).submitted == 2
+    assert (
+        swap(
+            [address, address + _PAGE],
+            [device.address, device.address + _PAGE],
+            [_PAGE, _PAGE],
+            stream=handle,
+        ).submitted
+        == 2
+    )
     driver.synchronize()
     error = refused(simulator, [address + 16], [device.address], [_PAGE], handle)
     assert "seam" in str(error)
@@ -242,18 +249,12 @@ def test_virtual_memory(
     driver.synchronize()
     assert simulator.peek(border - 128, 256) == bytes(range(256))
 
-    whole = swap(
-        [host.address], [virtual.address], [2 * granularity], stream=handle
-    )
+    whole = swap([host.address], [virtual.address], [2 * granularity], stream=handle)
     assert whole.submitted == 1
     driver.synchronize()
-    error = refused(
-        simulator, [host.address], [border + 1], [granularity], handle
-    )
+    error = refused(simulator, [host.address], [border + 1], [granularity], handle)
     assert "1 bytes past the end" in str(error)
-    error = refused(
-        simulator, [host.address], [border + granularity], [1], handle
-    )
+    error = refused(simulator, [host.address], [border + granularity], [1], handle)
     assert error.destination_memory.kind == "none"
 
 

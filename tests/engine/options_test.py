@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import CudaDriver
 from tests.engine.calls import swap
 
@@ -110,7 +111,11 @@ def test_strict(driver: CudaDriver, engine: str) -> None:
 def test_statistics(driver: CudaDriver) -> None:
     with driver.primary_context():
         host, device = driver.pinned_memory(64), driver.device_memory(64)
-        columns = ([host.address] * 3, [device.address, 0, device.address + 8], [8, 0, 8])
+        columns = (
+            [host.address] * 3,
+            [device.address, 0, device.address + 8],
+            [8, 0, 8],
+        )
         before = kvswap.stats()
         swap(*columns, stream=0)
         swap(*columns, stream=2)

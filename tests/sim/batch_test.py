@@ -171,9 +171,7 @@ def test_unknown_flags(scene: Scene) -> None:
         ([], 1),
     ],
 )
-def test_attribute_indices(
-    scene: Scene, indices: list[int], code: int
-) -> None:
+def test_attribute_indices(scene: Scene, indices: list[int], code: int) -> None:
     batch = scene.batch()
     batch.attribute_count = len(indices)
     for position, index in enumerate(indices):
@@ -273,9 +271,7 @@ def test_nine_arguments_for_the_function_of_eight(start: Start) -> None:
 
 
 @pytest.mark.parametrize("kind", ["created", "per thread"])
-def test_eight_arguments_for_the_function_of_nine(
-    start: Start, kind: str
-) -> None:
+def test_eight_arguments_for_the_function_of_nine(start: Start, kind: str) -> None:
     """The failed index argument is then a stream."""
     simulator, driver = start("13.0")
     with driver.primary_context():
@@ -300,12 +296,9 @@ def test_stack_address_as_stream(start: Start) -> None:
     simulator, driver = start("13.0")
     with driver.primary_context():
         scene = Scene(driver)
-        # The C stack of the main thread lies just below the environment.
-        libc = ctypes.CDLL(None)
-        environment = ctypes.c_void_p.in_dll(libc, "environ").value
-        assert environment is not None
-        code = scene.batch().nine(environment - 4096)
-        assert code[0] == 400
+        loader = ctypes.CDLL(None)
+        end = ctypes.c_size_t.in_dll(loader, "__libc_stack_end").value
+        assert scene.batch().nine(end - 256)[0] == 400
     note = simulator.trace("cuMemcpyBatchAsync")[-1].note
     assert "on the calling thread's stack" in note
     simulator.clear_violations()

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import kvswap_sim
 
+__all__ = ["CLIENT_FILE", "Start", "cuda_driver"]
+
 CLIENT_FILE = (
-    Path(kvswap_sim.__file__).parent.parent
-    / "kvswap"
-    / "testing"
-    / "cuda_driver.py"
+    Path(kvswap_sim.__file__).parent.parent / "kvswap" / "testing" / "cuda_driver.py"
 )
 
 

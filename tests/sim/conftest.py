@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import kvswap_sim
 import pytest
+
 from tests.sim.client import Start, cuda_driver
 
 for variable in [name for name in os.environ if name.startswith("KVSWAP_")]:

@@ -107,9 +107,7 @@ def test_special_handles_mean_the_current_context(start: Start) -> None:
         assert driver.result(*asked) == 201
     with driver.primary_context(1) as context:
         for handle in handles:
-            driver.call(
-                "cuStreamGetCtx", ctypes.c_void_p(handle), ctypes.byref(found)
-            )
+            driver.call("cuStreamGetCtx", ctypes.c_void_p(handle), ctypes.byref(found))
             assert found.value == context.handle
 
 

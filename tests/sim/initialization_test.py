@@ -175,9 +175,7 @@ def test_not_a_simulated_driver() -> None:
         kvswap_sim.Simulator(path="libc.so.6")
 
 
-def test_library_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
-) -> None:
+def test_library_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv(kvswap_sim.LIBRARY_DIRECTORY_VARIABLE, str(tmp_path))
     with pytest.raises(FileNotFoundError, match="KVSWAP_SIM_LIBRARY_DIR"):
         kvswap_sim.library_path("13.0")

@@ -7,6 +7,7 @@ from typing import Any
 
 import kvswap_sim
 import pytest
+
 from tests.sim.client import Start
 
 NOT_FOUND, TOO_OLD = 1, 2
@@ -44,9 +45,7 @@ def look_up_short(
 
 
 def exported(driver: Any, symbol: str) -> int:
-    return (
-        ctypes.cast(getattr(driver.library, symbol), ctypes.c_void_p).value or 0
-    )
+    return ctypes.cast(getattr(driver.library, symbol), ctypes.c_void_p).value or 0
 
 
 NEW = ["12.8", "12.9", "13.0", "13.5"]
@@ -208,9 +207,7 @@ def test_works_before_initialisation(start: Start, version: str) -> None:
         ),
     ],
 )
-def test_exported_symbols(
-    version: str, present: list[str], absent: list[str]
-) -> None:
+def test_exported_symbols(version: str, present: list[str], absent: list[str]) -> None:
     library = ctypes.CDLL(kvswap_sim.library_path(version))
     assert [name for name in present if not hasattr(library, name)] == []
     assert [name for name in absent if hasattr(library, name)] == []

@@ -15,7 +15,12 @@ MIB = 1 << 20
 PAGE = 4096
 MAPPING = ("mapping_size", "mapping_base")
 
-UNKNOWN = {"memory_type": 0, "device_ordinal": -2, "device_pointer": 0, "access_flags": 0}
+UNKNOWN = {
+    "memory_type": 0,
+    "device_ordinal": -2,
+    "device_pointer": 0,
+    "access_flags": 0,
+}
 
 
 class Pages:
@@ -55,9 +60,7 @@ def test_attributes_of_known_memory(start: Start, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["11.4", "11.8"])
-def test_mapping_attributes_are_refused_before_12_0(
-    start: Start, version: str
-) -> None:
+def test_mapping_attributes_are_refused_before_12_0(start: Start, version: str) -> None:
     _, driver = start(version)
     with driver.primary_context():
         memory = driver.device_memory(64)
@@ -151,9 +154,7 @@ def test_peers(start: Start) -> None:
     with driver.primary_context(1) as far:
         memory = driver.device_memory(64)
         pool = ctypes.c_uint64()
-        driver.call(
-            "cuMemAllocAsync", ctypes.byref(pool), ctypes.c_size_t(64), None
-        )
+        driver.call("cuMemAllocAsync", ctypes.byref(pool), ctypes.c_size_t(64), None)
         with driver.primary_context(0):
             addresses = (memory.address, pool.value)
             for address in addresses:

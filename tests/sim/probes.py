@@ -225,9 +225,7 @@ def each(**questions: Callable[[], Answer]) -> Answer:
     names = list(questions)
     workers = min(16, os.cpu_count() or 1)
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        answers = list(
-            pool.map(lambda name: in_child(questions[name]), names)
-        )
+        answers = list(pool.map(lambda name: in_child(questions[name]), names))
     return dict(zip(names, answers, strict=True))
 
 
@@ -409,16 +407,10 @@ def lookup_null_arguments() -> Answer:
     f, s = ctypes.byref(function), ctypes.byref(status)
     return each(
         symbol=lambda: call("cuGetProcAddress_v2", None, f, 12000, 1, s),
-        function=lambda: call(
-            "cuGetProcAddress_v2", b"cuInit", None, 12000, 1, s
-        ),
-        status=lambda: call(
-            "cuGetProcAddress_v2", b"cuInit", f, 12000, 1, None
-        ),
+        function=lambda: call("cuGetProcAddress_v2", b"cuInit", None, 12000, 1, s),
+        status=lambda: call("cuGetProcAddress_v2", b"cuInit", f, 12000, 1, None),
         short_symbol=lambda: call("cuGetProcAddress", None, f, 12000, 1),
-        short_function=lambda: call(
-            "cuGetProcAddress", b"cuInit", None, 12000, 1
-        ),
+        short_function=lambda: call("cuGetProcAddress", b"cuInit", None, 12000, 1),
     )
 
 
@@ -437,9 +429,7 @@ def before_initialisation() -> Answer:
         "cuGetErrorString": call("cuGetErrorString", 1, w),
         "cuDeviceGet": call("cuDeviceGet", w, 0),
         "cuDeviceGetCount": call("cuDeviceGetCount", w),
-        "cuDevicePrimaryCtxGetState": call(
-            "cuDevicePrimaryCtxGetState", 0, w, w
-        ),
+        "cuDevicePrimaryCtxGetState": call("cuDevicePrimaryCtxGetState", 0, w, w),
         "cuDevicePrimaryCtxRetain": call("cuDevicePrimaryCtxRetain", w, 0),
         "cuCtxGetCurrent": call("cuCtxGetCurrent", w),
         "cuCtxGetDevice": call("cuCtxGetDevice", w),
@@ -564,9 +554,7 @@ def primary_context() -> Answer:
     answer["synchronize after reset"] = call("cuCtxSynchronize")
     answer["retain after reset"] = out("cuDevicePrimaryCtxRetain", 0) == first
     answer["synchronize then"] = call("cuCtxSynchronize")
-    answer["releases"] = [
-        call("cuDevicePrimaryCtxRelease_v2", 0) for _ in range(3)
-    ]
+    answer["releases"] = [call("cuDevicePrimaryCtxRelease_v2", 0) for _ in range(3)]
     answer["bad device"] = [
         call("cuDevicePrimaryCtxRetain", w, 99),
         call("cuDevicePrimaryCtxRelease_v2", 99),
@@ -636,9 +624,7 @@ def destroyed_context() -> Answer:
         pop=ask(lambda _: call("cuCtxPopCurrent_v2", w)),
         push=ask(lambda context: call("cuCtxPushCurrent_v2", context)),
         set=ask(lambda context: call("cuCtxSetCurrent", context)),
-        api_version=ask(
-            lambda context: call("cuCtxGetApiVersion", context, w)
-        ),
+        api_version=ask(lambda context: call("cuCtxGetApiVersion", context, w)),
         copy=ask(lambda _: call("cuMemcpyAsync", 4096, 4096, 8, 0)),
         batch=ask(lambda _: batch([(4096, 4096, 8)], 2)),
         attributes=ask(lambda _: attributes(4096, 0)),
@@ -656,9 +642,9 @@ def context_handles_reused() -> Answer:
     second = out("cuCtxCreate_v2", 0, 0)
     return {
         "same id": context_id(second) == first_id,
-        "api version": call("cuCtxGetApiVersion", second, ctypes.byref(
-            ctypes.c_uint()
-        )),
+        "api version": call(
+            "cuCtxGetApiVersion", second, ctypes.byref(ctypes.c_uint())
+        ),
     }
 
 
@@ -724,9 +710,7 @@ def foreign_context() -> Answer:
         "record event": call("cuEventRecord", event, on),
         "record here": call("cuEventRecord", event, stream()),
         "wait here": call("cuStreamWaitEvent", stream(), event, 0),
-        "copy of foreign memory": call(
-            "cuMemcpyAsync", device, pinned, 64, stream()
-        ),
+        "copy of foreign memory": call("cuMemcpyAsync", device, pinned, 64, stream()),
         "batch of foreign memory": batch([(device, pinned, 64)], stream()),
         "attributes of foreign memory": attributes(device, device),
         "attributes of foreign pinned": attributes(pinned, pinned),
@@ -811,12 +795,8 @@ def stream_properties() -> Answer:
         "contexts": [same_context(on) for on in (stream(), 0, 1, 2)],
         "context null": call("cuStreamGetCtx", stream(), None),
         "capturing null": call("cuStreamIsCapturing", stream(), None),
-        "capturing": [
-            call("cuStreamIsCapturing", on, w) for on in (stream(), 0, 1, 2)
-        ],
-        "event flags": [
-            call("cuEventCreate", w, value) for value in (0, 1, 2, 3, 8)
-        ],
+        "capturing": [call("cuStreamIsCapturing", on, w) for on in (stream(), 0, 1, 2)],
+        "event flags": [call("cuEventCreate", w, value) for value in (0, 1, 2, 3, 8)],
     }
 
 
@@ -841,16 +821,12 @@ _ATTRIBUTES: dict[str, tuple[int, Any]] = {
 def attributes(pointer: int, base: int) -> Any:
     """All attributes of a pointer, addresses relative to `base`."""
     names = list(_ATTRIBUTES)
-    numbers = (ctypes.c_int * len(names))(
-        *[_ATTRIBUTES[name][0] for name in names]
-    )
+    numbers = (ctypes.c_int * len(names))(*[_ATTRIBUTES[name][0] for name in names])
     values = [_ATTRIBUTES[name][1](0) for name in names]
     pointers = (ctypes.c_void_p * len(names))(
         *[ctypes.addressof(value) for value in values]
     )
-    code = call(
-        "cuPointerGetAttributes", len(names), numbers, pointers, pointer
-    )
+    code = call("cuPointerGetAttributes", len(names), numbers, pointers, pointer)
     if code != 0:
         return f"code {code}"
     answer: dict[str, Any] = {}
@@ -916,8 +892,7 @@ def kinds_of_memory() -> Iterator[tuple[str, int, int]]:
 def pointer_attributes() -> Answer:
     start()
     return {
-        name: attributes(pointer, base)
-        for name, pointer, base in kinds_of_memory()
+        name: attributes(pointer, base) for name, pointer, base in kinds_of_memory()
     }
 
 
@@ -932,10 +907,7 @@ def pointer_attributes_without_context() -> Answer:
 @probe
 def single_pointer_attributes() -> Answer:
     start()
-    return {
-        name: single_attributes(pointer)
-        for name, pointer, _ in kinds_of_memory()
-    }
+    return {name: single_attributes(pointer) for name, pointer, _ in kinds_of_memory()}
 
 
 @probe
@@ -975,7 +947,7 @@ def known_attributes() -> Answer:
     number = ctypes.c_int()
     pointers = (ctypes.c_void_p * 1)(ctypes.addressof(value))
     answer = {}
-    for number.value in range(0, 24):
+    for number.value in range(24):
         if number.value == 5:
             continue  # P2P tokens: a deprecated structure
         answer[str(number.value)] = call(
@@ -1001,7 +973,7 @@ def allocation() -> Answer:
     w = ctypes.byref(word)
     device, pinned = device_memory(), pinned_memory()
     managed = out("cuMemAllocManaged", MIB, 1)
-    answer = {
+    return {
         "size 0": call("cuMemAlloc_v2", w, 0),
         "null": call("cuMemAlloc_v2", None, 100),
         "too large": call("cuMemAlloc_v2", w, 1 << 50),
@@ -1029,7 +1001,6 @@ def allocation() -> Answer:
         "free async device": call("cuMemFreeAsync", device_memory(), 0),
         "free pool": call("cuMemFree_v2", out("cuMemAllocAsync", 100, 0)),
     }
-    return answer
 
 
 @probe
@@ -1048,9 +1019,7 @@ def registration() -> Answer:
         "inside": call("cuMemHostRegister_v2", area + PAGE, 100, 0),
         "overlapping": call("cuMemHostRegister_v2", area + PAGE, 4 * PAGE, 0),
         "adjacent": call("cuMemHostRegister_v2", area + 2 * PAGE, PAGE, 0),
-        "part of a page": call(
-            "cuMemHostRegister_v2", area + 8 * PAGE + 64, 100, 0
-        ),
+        "part of a page": call("cuMemHostRegister_v2", area + 8 * PAGE + 64, 100, 0),
         "same page, other part": call(
             "cuMemHostRegister_v2", area + 8 * PAGE + 1024, 100, 0
         ),
@@ -1064,9 +1033,7 @@ def registration() -> Answer:
         "device": call("cuMemHostRegister_v2", device, PAGE, 0),
         "wild": call("cuMemHostRegister_v2", wild_address(), PAGE, 0),
         "read-only pages": call("cuMemHostRegister_v2", read_only, PAGE, 0),
-        "read-only pages, so told": call(
-            "cuMemHostRegister_v2", read_only, PAGE, 8
-        ),
+        "read-only pages, so told": call("cuMemHostRegister_v2", read_only, PAGE, 8),
         "read-only attribute": out("cuDeviceGetAttribute", 113, 0),
         "unregister inside": call("cuMemHostUnregister", area + 64),
         "unregister": call("cuMemHostUnregister", area),
@@ -1108,27 +1075,15 @@ def virtual_memory() -> Answer:
         "create flags": call("cuMemCreate", w, 2 * MIB, p, 1),
         "map": call("cuMemMap", base, 4 * MIB, 0, handle, 0),
         "map over": call("cuMemMap", base, 4 * MIB, 0, handle, 0),
-        "map overlapping": call(
-            "cuMemMap", base + 2 * MIB, 4 * MIB, 0, handle, 0
-        ),
-        "map twice elsewhere": call(
-            "cuMemMap", base + 8 * MIB, 4 * MIB, 0, handle, 0
-        ),
+        "map overlapping": call("cuMemMap", base + 2 * MIB, 4 * MIB, 0, handle, 0),
+        "map twice elsewhere": call("cuMemMap", base + 8 * MIB, 4 * MIB, 0, handle, 0),
         "map part": call("cuMemMap", base + 16 * MIB, 2 * MIB, 0, handle, 0),
-        "map offset": call(
-            "cuMemMap", base + 20 * MIB, 2 * MIB, 2 * MIB, handle, 0
-        ),
-        "map too large": call(
-            "cuMemMap", base + 24 * MIB, 8 * MIB, 0, handle, 0
-        ),
+        "map offset": call("cuMemMap", base + 20 * MIB, 2 * MIB, 2 * MIB, handle, 0),
+        "map too large": call("cuMemMap", base + 24 * MIB, 8 * MIB, 0, handle, 0),
         "map odd": call("cuMemMap", base + 24 * MIB + 512, 512, 0, handle, 0),
         "map outside": call("cuMemMap", base + 30 * MIB, 4 * MIB, 0, handle, 0),
-        "access": call(
-            "cuMemSetAccess", base, 4 * MIB, access_descriptor(3), 1
-        ),
-        "access part": call(
-            "cuMemSetAccess", base, 2 * MIB, access_descriptor(3), 1
-        ),
+        "access": call("cuMemSetAccess", base, 4 * MIB, access_descriptor(3), 1),
+        "access part": call("cuMemSetAccess", base, 2 * MIB, access_descriptor(3), 1),
         "access unmapped": call(
             "cuMemSetAccess", base + 4 * MIB, 4 * MIB, access_descriptor(3), 1
         ),
@@ -1151,9 +1106,7 @@ def virtual_memory() -> Answer:
         "free part": call("cuMemAddressFree", base, 4 * MIB),
     }
     for offset, size in ((8, 4), (16, 2), (20, 2)):
-        answer[f"unmap {offset}"] = call(
-            "cuMemUnmap", base + offset * MIB, size * MIB
-        )
+        answer[f"unmap {offset}"] = call("cuMemUnmap", base + offset * MIB, size * MIB)
     answer["free"] = call("cuMemAddressFree", base, 32 * MIB)
     return answer
 
@@ -1243,9 +1196,7 @@ def hard_cases() -> dict[str, Callable[[], tuple[int, int, int]]]:
         "past end of device destination": with_device(
             lambda d, p: (d + MIB - 8, p, 64)
         ),
-        "past end of device source": with_device(
-            lambda d, p: (p, d + MIB - 8, 64)
-        ),
+        "past end of device source": with_device(lambda d, p: (p, d + MIB - 8, 64)),
         "past end of small device": lambda: (
             device_memory(1000) + 992,
             pinned_memory(),
@@ -1279,30 +1230,16 @@ def hard_cases() -> dict[str, Callable[[], tuple[int, int, int]]]:
         "freed destination": lambda: freed(True),
         "seam source": lambda: seam(False),
         "seam destination": lambda: seam(True),
-        "registered into pageable source": lambda: registered_into_pageable(
-            False
-        ),
-        "registered into pageable destination": lambda: (
-            registered_into_pageable(True)
-        ),
-        "pageable into registered source": lambda: pageable_into_registered(
-            False
-        ),
-        "pageable into registered destination": lambda: (
-            pageable_into_registered(True)
-        ),
-        "read-only registration as source": lambda: read_only_registration(
-            False
-        ),
-        "read-only registration as destination": lambda: (
-            read_only_registration(True)
-        ),
+        "registered into pageable source": lambda: registered_into_pageable(False),
+        "registered into pageable destination": lambda: registered_into_pageable(True),
+        "pageable into registered source": lambda: pageable_into_registered(False),
+        "pageable into registered destination": lambda: pageable_into_registered(True),
+        "read-only registration as source": lambda: read_only_registration(False),
+        "read-only registration as destination": lambda: read_only_registration(True),
         "across mappings": lambda: mapping(3, True, 2 * MIB - 64, 128),
         "across mappings source": lambda: mapping(3, False, 2 * MIB - 64, 128),
         "past the mappings": lambda: mapping(3, True, 4 * MIB - 64, 128),
-        "past the mappings source": lambda: mapping(
-            3, False, 4 * MIB - 64, 128
-        ),
+        "past the mappings source": lambda: mapping(3, False, 4 * MIB - 64, 128),
         "mapping without access": lambda: mapping(None, True, 0, 64),
         "mapping without access source": lambda: mapping(None, False, 0, 64),
         "reserved, not mapped": lambda: mapping(3, True, 8 * MIB, 64),
@@ -1384,8 +1321,11 @@ def batch_arguments() -> Answer:
         "count 0": batch([], on),
         "count 0 legacy": batch([], 0),
         "count 0, nothing else": batch(
-            [], on, null=("dsts", "srcs", "sizes", "attrs", "indices"),
-            orders=(), indices=(),
+            [],
+            on,
+            null=("dsts", "srcs", "sizes", "attrs", "indices"),
+            orders=(),
+            indices=(),
         ),
         "no destinations": batch(three, on, null=("dsts",)),
         "no sources": batch(three, on, null=("srcs",)),
@@ -1396,19 +1336,13 @@ def batch_arguments() -> Answer:
         "no attributes at all": batch(
             three, on, attribute_count=0, null=("attrs", "indices")
         ),
-        "more attributes than copies": batch(
-            [good], on, orders=(1, 1), indices=(0, 1)
-        ),
+        "more attributes than copies": batch([good], on, orders=(1, 1), indices=(0, 1)),
         "first index 1": batch(three, on, indices=(1,)),
         "two attributes": batch(three, on, orders=(1, 3), indices=(0, 2)),
         "indices equal": batch(three, on, orders=(1, 3), indices=(0, 0)),
-        "indices falling": batch(
-            three, on, orders=(1, 3, 1), indices=(0, 2, 1)
-        ),
+        "indices falling": batch(three, on, orders=(1, 3, 1), indices=(0, 2, 1)),
         "index at count": batch(three, on, orders=(1, 3), indices=(0, 3)),
-        "orders": [
-            batch(three, on, orders=(order,)) for order in (0, 1, 2, 3, 4, -1)
-        ],
+        "orders": [batch(three, on, orders=(order,)) for order in (0, 1, 2, 3, 4, -1)],
         "second order 0": batch(three, on, orders=(1, 0), indices=(0, 2)),
         "overlap flag": batch(three, on, flags=1),
         "unknown flag": batch(three, on, flags=0x100),
@@ -1439,9 +1373,9 @@ def batch_without_failed_index() -> Answer:
             start()
             d, p = device_memory(), pinned_memory()
             handle = stream() if on is None else on
-            return batch(
-                [(d, p, size) for size in copies], handle, failed_index=False
-            )[0]
+            return batch([(d, p, size) for size in copies], handle, failed_index=False)[
+                0
+            ]
 
         return run
 
@@ -1481,9 +1415,7 @@ def other_operations() -> Answer:
         "fill null": call("cuMemsetD8Async", 0, 1, 64, on),
         "fill past end": call("cuMemsetD8Async", d + MIB - 8, 1, 64, on),
         "fill pinned": call("cuMemsetD8Async", p, 1, 64, on),
-        "fill pageable": call(
-            "cuMemsetD8Async", pageable_memory(), 1, 64, on
-        ),
+        "fill pageable": call("cuMemsetD8Async", pageable_memory(), 1, 64, on),
         "fill synchronous": call("cuMemsetD8_v2", d, 1, 64),
         "synchronize": call("cuStreamSynchronize", on),
         "event bad": call("cuEventQuery", 0),
@@ -1529,21 +1461,15 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
 
     return {
         "event query": lambda on: call("cuEventQuery", _PREPARED["event"]),
-        "event synchronize": lambda on: call(
-            "cuEventSynchronize", _PREPARED["event"]
-        ),
+        "event synchronize": lambda on: call("cuEventSynchronize", _PREPARED["event"]),
         "event create": lambda on: call("cuEventCreate", w, 2),
-        "event destroy": lambda on: call(
-            "cuEventDestroy_v2", _PREPARED["event"]
-        ),
+        "event destroy": lambda on: call("cuEventDestroy_v2", _PREPARED["event"]),
         "stream query": lambda on: call("cuStreamQuery", _PREPARED["other"]),
         "stream synchronize": lambda on: call(
             "cuStreamSynchronize", _PREPARED["other"]
         ),
         "stream create": lambda on: call("cuStreamCreate", w, 0),
-        "stream destroy": lambda on: call(
-            "cuStreamDestroy_v2", _PREPARED["other"]
-        ),
+        "stream destroy": lambda on: call("cuStreamDestroy_v2", _PREPARED["other"]),
         "query itself": lambda on: call("cuStreamQuery", on),
         "synchronize itself": lambda on: call("cuStreamSynchronize", on),
         "context synchronize": lambda on: call("cuCtxSynchronize"),
@@ -1552,15 +1478,9 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
         "allocate host": lambda on: call("cuMemHostAlloc", w, 100, 0),
         "free host": lambda on: call("cuMemFreeHost", _PREPARED["spare host"]),
         "allocate managed": lambda on: call("cuMemAllocManaged", w, 100, 1),
-        "register": lambda on: call(
-            "cuMemHostRegister_v2", pageable_memory(), PAGE, 0
-        ),
-        "unregister": lambda on: call(
-            "cuMemHostUnregister", _PREPARED["registered"]
-        ),
-        "reserve": lambda on: call(
-            "cuMemAddressReserve", w, 2 * MIB, 0, 0, 0
-        ),
+        "register": lambda on: call("cuMemHostRegister_v2", pageable_memory(), PAGE, 0),
+        "unregister": lambda on: call("cuMemHostUnregister", _PREPARED["registered"]),
+        "reserve": lambda on: call("cuMemAddressReserve", w, 2 * MIB, 0, 0, 0),
         "create memory": lambda on: call(
             "cuMemCreate", w, 2 * MIB, ctypes.byref(properties()), 0
         ),
@@ -1584,9 +1504,7 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
             64,
             on,
         ),
-        "copy itself nothing": lambda on: call(
-            "cuMemcpyAsync", *memory(on), 0, on
-        ),
+        "copy itself nothing": lambda on: call("cuMemcpyAsync", *memory(on), 0, on),
         "copy itself past end": lambda on: call(
             "cuMemcpyAsync",
             _PREPARED["device"] + MIB - 8,
@@ -1608,12 +1526,8 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
             "cuMemsetD8Async", _PREPARED["device"], 1, 64, on
         ),
         "batch itself": lambda on: batch([(*memory(on), 64)], on),
-        "batch other": lambda on: batch(
-            [(*memory(on), 64)], _PREPARED["other"]
-        ),
-        "batch blocking": lambda on: batch(
-            [(*memory(on), 64)], _PREPARED["blocking"]
-        ),
+        "batch other": lambda on: batch([(*memory(on), 64)], _PREPARED["other"]),
+        "batch blocking": lambda on: batch([(*memory(on), 64)], _PREPARED["blocking"]),
         "batch legacy": lambda on: batch([(*memory(on), 64)], 0),
         "batch legacy 1": lambda on: batch([(*memory(on), 64)], 1),
         "batch per thread": lambda on: batch([(*memory(on), 64)], 2),
@@ -1640,9 +1554,7 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
         "record other": lambda on: call(
             "cuEventRecord", _PREPARED["event"], _PREPARED["other"]
         ),
-        "wait legacy": lambda on: call(
-            "cuStreamWaitEvent", 0, _PREPARED["event"], 0
-        ),
+        "wait legacy": lambda on: call("cuStreamWaitEvent", 0, _PREPARED["event"], 0),
         "wait itself for event before": lambda on: call(
             "cuStreamWaitEvent", on, _PREPARED["event"], 0
         ),
@@ -1657,9 +1569,7 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
         "context of legacy 1": lambda on: call("cuStreamGetCtx", 1, w),
         "context of per thread": lambda on: call("cuStreamGetCtx", 2, w),
         "context of itself": lambda on: call("cuStreamGetCtx", on, w),
-        "context of other": lambda on: call(
-            "cuStreamGetCtx", _PREPARED["other"], w
-        ),
+        "context of other": lambda on: call("cuStreamGetCtx", _PREPARED["other"], w),
         "priority of legacy": lambda on: call("cuStreamGetPriority", 0, w),
         "id of legacy": lambda on: call("cuStreamGetId", 0, w),
         "device of legacy": lambda on: call("cuStreamGetDevice", 0, w),
@@ -1710,9 +1620,7 @@ def calls_during_capture() -> dict[str, Callable[[int], Answer]]:
         ],
         "record itself, wait other": lambda on: [
             call("cuEventRecord", _PREPARED["event"], on),
-            call(
-                "cuStreamWaitEvent", _PREPARED["other"], _PREPARED["event"], 0
-            ),
+            call("cuStreamWaitEvent", _PREPARED["other"], _PREPARED["event"], 0),
             capture_status(_PREPARED["other"]),
         ],
         "destroy itself": lambda on: call("cuStreamDestroy_v2", on),
@@ -1789,10 +1697,7 @@ def during_capture(
         return run
 
     return each(
-        **{
-            name: ask(question)
-            for name, question in calls_during_capture().items()
-        }
+        **{name: ask(question) for name, question in calls_during_capture().items()}
     )
 
 
@@ -2077,9 +1982,7 @@ def still_running(event: int) -> bool:
 def what_waits() -> Answer:
     """Which calls return only when earlier work of the device is done."""
 
-    def ask(
-        question: Callable[[int], Answer], flags: int = 1
-    ) -> Callable[[], Answer]:
+    def ask(question: Callable[[int], Answer], flags: int = 1) -> Callable[[], Answer]:
         def run() -> Answer:
             start()
             spare = {
@@ -2128,28 +2031,18 @@ def what_waits() -> Answer:
     return each(
         **{
             "free": ask(lambda on: call("cuMemFree_v2", _PREPARED["device"])),
-            "free host": ask(
-                lambda on: call("cuMemFreeHost", _PREPARED["pinned"])
-            ),
+            "free host": ask(lambda on: call("cuMemFreeHost", _PREPARED["pinned"])),
             "unregister": ask(
-                lambda on: call(
-                    "cuMemHostUnregister", _PREPARED["registered"]
-                )
+                lambda on: call("cuMemHostUnregister", _PREPARED["registered"])
             ),
-            "unmap": ask(
-                lambda on: call("cuMemUnmap", _PREPARED["mapped"], 2 * MIB)
-            ),
+            "unmap": ask(lambda on: call("cuMemUnmap", _PREPARED["mapped"], 2 * MIB)),
             "destroy stream": ask(lambda on: call("cuStreamDestroy_v2", on)),
-            "synchronize legacy": ask(
-                lambda on: call("cuStreamSynchronize", 0), 0
-            ),
+            "synchronize legacy": ask(lambda on: call("cuStreamSynchronize", 0), 0),
             "query legacy": ask(lambda on: call("cuStreamQuery", 0), 0),
             "synchronize legacy, non-blocking": ask(
                 lambda on: call("cuStreamSynchronize", 0), 1
             ),
-            "query legacy, non-blocking": ask(
-                lambda on: call("cuStreamQuery", 0), 1
-            ),
+            "query legacy, non-blocking": ask(lambda on: call("cuStreamQuery", 0), 1),
             "synchronize other": ask(
                 lambda on: call("cuStreamSynchronize", _PREPARED["other"])
             ),
@@ -2218,9 +2111,7 @@ def two_devices() -> Answer:
         "batch": batch([(near, far, 64), (far, near, 64)], on),
         "far stream": call("cuMemcpyAsync", far, pinned, 64, far_stream),
         "far batch": batch([(far, pinned, 64)], far_stream),
-        "far stream, near memory": call(
-            "cuMemcpyAsync", near, pinned, 64, far_stream
-        ),
+        "far stream, near memory": call("cuMemcpyAsync", near, pinned, 64, far_stream),
         "record far event here": call("cuEventRecord", far_event, on),
         "wait for far event": call("cuStreamWaitEvent", on, far_event, 0),
         "free far": call("cuMemFree_v2", far_pool + 0),

@@ -14,8 +14,7 @@ from tests.sim.client import Start, cuda_driver
     "action",
     [
         "driver.copy_async(device.address, pinned.address, 64, handle)",
-        "driver.copy_batch_async("
-        "[device.address], [pinned.address], [64], handle)",
+        "driver.copy_batch_async([device.address], [pinned.address], [64], handle)",
         "driver.capture_status(handle)",
         "driver.synchronize_stream(handle)",
     ],

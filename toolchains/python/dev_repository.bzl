@@ -3,7 +3,8 @@
 Tests use the environment's interpreter by its path, so a test costs what its
 imports cost; the thousands of files of NumPy and torch are no inputs of actions.
 What must cause a new environment is declared to Bazel instead: the requirements
-and the variables below.
+and the variables below. The path is made from the same, so that results of tests in
+another environment are not taken for this one's.
 """
 
 load(":interpreter.bzl", "PYTHON_VARIABLE", "find_python", "last_line")
@@ -37,6 +38,25 @@ _SETTINGS = """\
 HAS_TORCH = {has_torch}
 """
 
+# Prints a name that says which environment it is: Python and all requirements.
+_NAME = """
+import hashlib, pathlib, sys
+name = hashlib.sha256((sys.version + sys.base_prefix).encode())
+for requirements in sys.argv[1:]:
+    name.update(b"\\0" + pathlib.Path(requirements).read_bytes())
+print("venv-" + name.hexdigest()[:16])
+"""
+
+def _execute(repository_ctx, what, arguments):
+    result = repository_ctx.execute(arguments)
+    if result.return_code != 0:
+        fail("kvswap: {} {}: {}".format(
+            arguments[0],
+            what,
+            last_line(result.stderr + result.stdout),
+        ))
+    return result.stdout.strip()
+
 def _install(repository_ctx, python, environment, requirements, arguments, advice):
     repository_ctx.report_progress("pip install -r {}".format(requirements.basename))
     result = repository_ctx.execute(
@@ -65,32 +85,38 @@ def _install(repository_ctx, python, environment, requirements, arguments, advic
 
 def _python_dev_repository_impl(repository_ctx):
     python = find_python(repository_ctx)
+    requirements = repository_ctx.path(repository_ctx.attr.requirements)
+    torch_requirements = repository_ctx.path(repository_ctx.attr.torch_requirements)
+    has_torch = repository_ctx.os.environ.get(_TORCH_VARIABLE, "") != "none"
+
+    name = _execute(
+        repository_ctx,
+        "does not run",
+        [python, "-c", _NAME, requirements] + ([torch_requirements] if has_torch else []),
+    )
     repository_ctx.report_progress("python3 -m venv")
-    result = repository_ctx.execute([python, "-m", "venv", "--without-pip", "venv"])
-    if result.return_code != 0:
-        fail("kvswap: {} cannot make a virtual environment: {}".format(
-            python,
-            last_line(result.stderr + result.stdout),
-        ))
-    environment = repository_ctx.path("venv/bin/python3")
+    _execute(
+        repository_ctx,
+        "cannot make a virtual environment",
+        [python, "-m", "venv", "--without-pip", name],
+    )
+    environment = repository_ctx.path(name + "/bin/python3")
 
     _install(
         repository_ctx,
         python,
         environment,
-        repository_ctx.path(repository_ctx.attr.requirements),
+        requirements,
         ["--require-hashes", "--no-deps"],
         "pip 22.3 or newer and Python 3.10 to 3.14 are needed, and an index that pip reaches " +
         "(`python3 -m pip config list`).",
     )
-
-    has_torch = repository_ctx.os.environ.get(_TORCH_VARIABLE, "") != "none"
     if has_torch:
         _install(
             repository_ctx,
             python,
             environment,
-            repository_ctx.path(repository_ctx.attr.torch_requirements),
+            torch_requirements,
             [],
             "Without torch, and without the tests that need it: --repo_env={}=none".format(_TORCH_VARIABLE),
         )

@@ -24,7 +24,10 @@ import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 STREAM_LEGACY = 1
 STREAM_PER_THREAD = 2
@@ -67,8 +70,6 @@ _POINTER_ATTRIBUTES: dict[str, tuple[int, Any]] = {
     "mapping_size": (18, ctypes.c_size_t),
     "mapping_base": (19, ctypes.c_uint64),
 }
-
-_Owned = TypeVar("_Owned", bound="_Owner")
 
 
 class CudaError(RuntimeError):
@@ -144,7 +145,7 @@ class _Owner:
             self.closed = True
             self._release()
 
-    def __enter__(self: _Owned) -> _Owned:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
