@@ -84,10 +84,12 @@ def kvswap_dev_repositories():
     """WORKSPACE mode: declares what only kvswap's own tests need."""
     python_dev_repositories()
 
+# buildifier: disable=unnamed-macro
 def kvswap_register_toolchains():
     """WORKSPACE mode: registers the CUDA toolkits."""
     native.register_toolchains("@kvswap_cuda//:all")
 
+# buildifier: disable=unnamed-macro
 def kvswap_register_dev_toolchains():
     """WORKSPACE mode: registers the Python of kvswap's own tests."""
     native.register_toolchains("//toolchains/python/dev:toolchain")

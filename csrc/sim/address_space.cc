@@ -50,16 +50,28 @@ std::uint64_t AddressSpace::FreshAddresses(std::size_t size,
   const std::size_t rounded = RoundUp(size, kPageSize);
   std::uint64_t address = RoundUp(arena.next, alignment);
   if (arena.next == 0 || address + rounded > arena.end) {
-    const std::size_t reserved = std::max(kArenaSize, rounded + alignment);
-    void* base = mmap(nullptr, reserved, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return 0;
+    // Where the process may not have so much, less.
+    const std::size_t least = rounded + alignment;
+    std::size_t reserved = std::max(kArenaSize, least);
+    void* base = MAP_FAILED;
+    while (true) {
+      base = mmap(nullptr, reserved, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (base != MAP_FAILED) break;
+      if (reserved == least) return 0;
+      reserved = std::max(RoundUp(reserved / 2, kPageSize), least);
+    }
     arena.next = reinterpret_cast<std::uint64_t>(base);
+    reserved_[arena.next] = reserved;
     arena.end = arena.next + reserved;
     address = RoundUp(arena.next, alignment);
   }
   arena.next = address + rounded;
   return address;
+}
+
+AddressSpace::~AddressSpace() {
+  for (const auto& [base, size] : reserved_) munmap(ToPointer(base), size);
 }
 
 Range* AddressSpace::Allocate(RangeKind kind, std::size_t size) {

@@ -121,6 +121,12 @@ struct Piece {
 
 class AddressSpace {
  public:
+  AddressSpace() = default;
+  // Leaves nothing at any address that was given out.
+  ~AddressSpace();
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
   // Adds a range of `kind` with new memory. Null where there is no memory.
   Range* Allocate(RangeKind kind, std::size_t size);
   // Adds an address range without memory, aligned to `alignment`.
@@ -167,6 +173,8 @@ class AddressSpace {
 
   Arena device_arena_;
   Arena host_arena_;
+  // All that was reserved for arenas, base to size.
+  std::map<std::uint64_t, std::size_t> reserved_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Range> ranges_;
   // Device addresses of registered memory that differ from the host's: to base.

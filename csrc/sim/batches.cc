@@ -87,20 +87,18 @@ struct CheckedCopy {
   Operand source;
 };
 
-// Checks all copies; `*failed` is the first that is refused.
+// Checks the copies in turn, up to the first that is refused. A wild address
+// before it ends the process.
 Result CheckCopies(Driver& driver, Call* call, const Batch& batch,
-                   const Context& context, std::vector<CheckedCopy>* checked,
-                   std::size_t* failed) {
+                   const Context& context, std::vector<CheckedCopy>* checked) {
   HostMemoryMap host_memory;
   checked->reserve(batch.count);
-  std::string wild;
   for (std::size_t i = 0; i < batch.count; ++i) {
-    const auto refuse = [&](const std::string& reason) {
-      call->Note("copy " + std::to_string(i) + ": " + reason);
-      *failed = i;
+    const std::string which = "copy " + std::to_string(i) + ": ";
+    if (batch.sizes[i] == 0) {
+      call->Note(which + "size 0");
       return abi::kErrorInvalidValue;
-    };
-    if (batch.sizes[i] == 0) return refuse("size 0");
+    }
     CheckedCopy copy;
     copy.destination =
         CheckOperand(driver, context, &host_memory, batch.destinations[i],
@@ -109,15 +107,17 @@ Result CheckCopies(Driver& driver, Call* call, const Batch& batch,
                                batch.sizes[i], Access::kRead);
     for (const Operand* operand : {&copy.destination, &copy.source}) {
       if (operand->verdict == Operand::Verdict::kRefused) {
-        return refuse(operand->reason);
+        call->Note(which + operand->reason);
+        return abi::kErrorInvalidValue;
       }
-      if (operand->verdict == Operand::Verdict::kWild && wild.empty()) {
-        wild = "copy " + std::to_string(i) + ": " + operand->reason;
+    }
+    for (const Operand* operand : {&copy.destination, &copy.source}) {
+      if (operand->verdict == Operand::Verdict::kWild) {
+        call->Die(which + operand->reason);
       }
     }
     checked->push_back(std::move(copy));
   }
-  if (!wild.empty()) call->Die(wild);
   return abi::kSuccess;
 }
 
@@ -128,12 +128,13 @@ abi::MemcpySourceAccessOrder OrderOf(const Batch& batch, std::size_t copy) {
   return batch.attributes[attribute].source_access_order;
 }
 
-// The batch is in stream order as a whole; inside it there is no order.
-void Enqueue(Driver& driver, const Batch& batch,
+// Enqueues the first `count` copies. A batch is in stream order as a whole;
+// inside it there is no order.
+void Enqueue(Driver& driver, const Batch& batch, std::size_t count,
              const std::vector<CheckedCopy>& checked, Stream* stream) {
   const std::vector<TaskId> before = Predecessors(driver, stream);
   std::vector<TaskId> copies = before;
-  for (std::size_t i = 0; i < batch.count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     copies.push_back(
         AddCopy(driver, before,
                 std::make_shared<CopyWork>(batch.destinations[i],
@@ -198,12 +199,21 @@ Result Submit(Driver& driver, Call* call, const Batch& batch,
     if (result != abi::kSuccess) return result;
   }
   std::vector<CheckedCopy> checked;
-  result = CheckCopies(driver, call, batch, *stream->context, &checked, failed);
-  if (result != abi::kSuccess) return result;
+  result = CheckCopies(driver, call, batch, *stream->context, &checked);
+  if (result != abi::kSuccess) {
+    *failed = checked.size();
+    // The driver may have enqueued copies ahead of the one at fault (seen on
+    // driver 580): here, any number of them.
+    const std::size_t enqueued = driver.scheduler.Draw(checked.size() + 1);
+    if (stream->capture == nullptr && enqueued != 0) {
+      Enqueue(driver, batch, enqueued, checked, stream.get());
+    }
+    return result;
+  }
   if (stream->capture != nullptr) {
     return Capture(driver, batch, stream.get());
   }
-  Enqueue(driver, batch, checked, stream.get());
+  Enqueue(driver, batch, batch.count, checked, stream.get());
   return abi::kSuccess;
 }
 

@@ -11,63 +11,6 @@
 namespace kvswap::sim {
 namespace {
 
-// Makes a context usable: its legacy stream, its id.
-void BeginContext(Driver& driver, const std::shared_ptr<Context>& context) {
-  context->id = driver.NextId();
-  context->alive = true;
-  auto legacy = std::make_shared<Stream>();
-  legacy->id = driver.NextId();
-  legacy->kind = StreamKind::kLegacy;
-  legacy->context = context;
-  context->legacy = std::move(legacy);
-}
-
-std::shared_ptr<Context> Primary(Driver& driver, Device device) {
-  DeviceState& state = driver.devices[static_cast<std::size_t>(device)];
-  if (state.primary == nullptr) {
-    state.primary = std::make_shared<Context>();
-    state.primary->primary = true;
-    state.primary->alive = false;
-    state.primary->device = device;
-    state.primary->handle = driver.contexts.Add(state.primary);
-  }
-  return state.primary;
-}
-
-ContextHandle Handle(const Context& context) {
-  return static_cast<ContextHandle>(context.handle);
-}
-
-Result RetainPrimary(Driver& driver, Device device, Call* call,
-                     ContextHandle* context) {
-  if (context == nullptr) return abi::kErrorInvalidValue;
-  if (!IsDevice(driver, device)) return abi::kErrorInvalidDevice;
-  DeviceState& state = driver.devices[static_cast<std::size_t>(device)];
-  const std::shared_ptr<Context> primary = Primary(driver, device);
-  if (!primary->alive) BeginContext(driver, primary);
-  ++state.primary_retained;
-  *context = Handle(*primary);
-  call->Output("context", *context);
-  return abi::kSuccess;
-}
-
-Result ReleasePrimary(Driver& driver, Device device) {
-  if (!IsDevice(driver, device)) return abi::kErrorInvalidDevice;
-  DeviceState& state = driver.devices[static_cast<std::size_t>(device)];
-  if (state.primary_retained == 0) return abi::kErrorInvalidContext;
-  if (--state.primary_retained == 0 && state.primary->alive) {
-    EndContext(driver, state.primary.get());
-  }
-  return abi::kSuccess;
-}
-
-Result ResetPrimary(Driver& driver, Device device) {
-  if (!IsDevice(driver, device)) return abi::kErrorInvalidDevice;
-  const std::shared_ptr<Context> primary = Primary(driver, device);
-  if (primary->alive) EndContext(driver, primary.get());
-  return abi::kSuccess;
-}
-
 Result CreateContext(Driver& driver, Call* call, ContextHandle* context,
                      unsigned flags, Device device) {
   if (context == nullptr) return abi::kErrorInvalidValue;
@@ -78,12 +21,22 @@ Result CreateContext(Driver& driver, Call* call, ContextHandle* context,
   created->handle = driver.contexts.Add(created);
   BeginContext(driver, created);
   driver.Thread().contexts.push_back(created);
-  *context = Handle(*created);
+  *context = HandleOf(*created);
   call->Output("context", *context);
   return abi::kSuccess;
 }
 
 }  // namespace
+
+void BeginContext(Driver& driver, const std::shared_ptr<Context>& context) {
+  context->id = driver.NextId();
+  context->alive = true;
+  auto legacy = std::make_shared<Stream>();
+  legacy->id = driver.NextId();
+  legacy->kind = StreamKind::kLegacy;
+  legacy->context = context;
+  context->legacy = std::move(legacy);
+}
 
 Result CurrentContext(Driver& driver, std::shared_ptr<Context>* context) {
   *context = driver.Current();
@@ -130,56 +83,6 @@ void EndContext(Driver& driver, Context* context) {
 }
 
 extern "C" {
-
-Result cuDevicePrimaryCtxRetain(ContextHandle* context, Device device) {
-  Call call(Entry::cuDevicePrimaryCtxRetain);
-  call.Argument("context", context).Argument("device", device);
-  return call.Run([&](Driver& driver) -> Result {
-    return RetainPrimary(driver, device, &call, context);
-  });
-}
-
-Result cuDevicePrimaryCtxRelease(Device device) {
-  Call call(Entry::cuDevicePrimaryCtxRelease);
-  call.Argument("device", device);
-  return call.Run(
-      [&](Driver& driver) { return ReleasePrimary(driver, device); });
-}
-
-Result cuDevicePrimaryCtxRelease_v2(Device device) {
-  Call call(Entry::cuDevicePrimaryCtxRelease_v2);
-  call.Argument("device", device);
-  return call.Run(
-      [&](Driver& driver) { return ReleasePrimary(driver, device); });
-}
-
-Result cuDevicePrimaryCtxReset(Device device) {
-  Call call(Entry::cuDevicePrimaryCtxReset);
-  call.Argument("device", device);
-  return call.Run([&](Driver& driver) { return ResetPrimary(driver, device); });
-}
-
-Result cuDevicePrimaryCtxReset_v2(Device device) {
-  Call call(Entry::cuDevicePrimaryCtxReset_v2);
-  call.Argument("device", device);
-  return call.Run([&](Driver& driver) { return ResetPrimary(driver, device); });
-}
-
-Result cuDevicePrimaryCtxGetState(Device device, unsigned* flags, int* active) {
-  Call call(Entry::cuDevicePrimaryCtxGetState);
-  call.Argument("device", device)
-      .Argument("flags", flags)
-      .Argument("active", active);
-  return call.Run([&](Driver& driver) -> Result {
-    if (flags == nullptr || active == nullptr) return abi::kErrorInvalidValue;
-    if (!IsDevice(driver, device)) return abi::kErrorInvalidDevice;
-    const std::shared_ptr<Context> primary = Primary(driver, device);
-    *flags = primary->flags;
-    *active = primary->alive ? 1 : 0;
-    call.Output("active", *active);
-    return abi::kSuccess;
-  });
-}
 
 Result cuCtxCreate_v2(ContextHandle* context, unsigned flags, Device device) {
   Call call(Entry::cuCtxCreate_v2);
@@ -244,7 +147,7 @@ Result cuCtxGetCurrent(ContextHandle* context) {
   return call.Run([&](Driver& driver) -> Result {
     if (context == nullptr) return abi::kErrorInvalidValue;
     const std::shared_ptr<Context> current = driver.Current();
-    *context = current == nullptr ? nullptr : Handle(*current);
+    *context = current == nullptr ? nullptr : HandleOf(*current);
     call.Output("context", *context);
     return abi::kSuccess;
   });
@@ -292,7 +195,7 @@ Result cuCtxPopCurrent_v2(ContextHandle* context) {
     std::vector<std::shared_ptr<Context>>& stack = driver.Thread().contexts;
     if (stack.empty()) return abi::kErrorInvalidContext;
     if (context != nullptr) {
-      *context = Handle(*stack.back());
+      *context = HandleOf(*stack.back());
       call.Output("context", *context);
     }
     stack.pop_back();
@@ -405,43 +308,6 @@ Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     if (least != nullptr) *least = kLeastStreamPriority;
     if (greatest != nullptr) *greatest = kGreatestStreamPriority;
     return abi::kSuccess;
-  });
-}
-
-Result cuCtxEnablePeerAccess(ContextHandle peer, unsigned flags) {
-  Call call(Entry::cuCtxEnablePeerAccess);
-  call.Argument("peer", peer).Argument("flags", flags);
-  return call.Run([&](Driver& driver) -> Result {
-    std::shared_ptr<Context> current;
-    std::shared_ptr<Context> other;
-    Result result = CurrentContext(driver, &current);
-    if (result != abi::kSuccess) return result;
-    if (peer == nullptr) return abi::kErrorInvalidContext;
-    result = FindContext(driver, peer, &other);
-    if (result != abi::kSuccess) return result;
-    if (flags != 0) return abi::kErrorInvalidValue;
-    if (other == current || other->device == current->device) {
-      return kErrorPeerAccessUnsupported;
-    }
-    return current->peers.insert(other->id).second
-               ? abi::kSuccess
-               : kErrorPeerAccessAlreadyEnabled;
-  });
-}
-
-Result cuCtxDisablePeerAccess(ContextHandle peer) {
-  Call call(Entry::cuCtxDisablePeerAccess);
-  call.Argument("peer", peer);
-  return call.Run([&](Driver& driver) -> Result {
-    std::shared_ptr<Context> current;
-    std::shared_ptr<Context> other;
-    Result result = CurrentContext(driver, &current);
-    if (result != abi::kSuccess) return result;
-    if (peer == nullptr) return abi::kErrorInvalidContext;
-    result = FindContext(driver, peer, &other);
-    if (result != abi::kSuccess) return result;
-    return current->peers.erase(other->id) == 1 ? abi::kSuccess
-                                                : kErrorPeerAccessNotEnabled;
   });
 }
 

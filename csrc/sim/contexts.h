@@ -16,6 +16,13 @@ Result CurrentContext(Driver& driver, std::shared_ptr<Context>* context);
 Result FindContext(Driver& driver, ContextHandle handle,
                    std::shared_ptr<Context>* context);
 
+inline ContextHandle HandleOf(const Context& context) {
+  return static_cast<ContextHandle>(context.handle);
+}
+
+// Makes a context usable: gives it an id and its legacy stream.
+void BeginContext(Driver& driver, const std::shared_ptr<Context>& context);
+
 // Runs all work of a context.
 void SynchronizeContext(Driver& driver, const Context& context);
 

@@ -53,8 +53,8 @@ Result CheckCopy(Driver& driver, Call* call, const Context& context,
   return abi::kSuccess;
 }
 
-// What captures forbid. Of synchronous calls, which wait for their stream alone,
-// a capture elsewhere forbids none.
+// What captures forbid. Of synchronous calls, which wait for their stream
+// alone, a capture elsewhere forbids none.
 Result RefuseUse(Driver& driver, Stream* stream, bool synchronous) {
   if (stream->capture != nullptr) {
     if (synchronous) return RefuseWaitingForStream(driver, stream);

@@ -77,10 +77,6 @@ void Driver::Reset() {
     context->streams.clear();
     context->legacy = nullptr;
   }
-  for (Range* range :
-       old->addresses.Select([](const Range&) { return true; })) {
-    old->addresses.Remove(range);
-  }
   delete old;
 }
 

@@ -22,7 +22,6 @@ using abi::Result;
 using abi::StreamCaptureStatus;
 
 // Results that the product has no name for.
-inline constexpr Result kErrorPrimaryContextActive = static_cast<Result>(708);
 inline constexpr Result kErrorIllegalState = static_cast<Result>(401);
 inline constexpr Result kErrorPeerAccessUnsupported = static_cast<Result>(217);
 inline constexpr Result kErrorPeerAccessAlreadyEnabled =
@@ -50,12 +49,10 @@ using GraphExecHandle = OpaqueGraphExec*;
 using PhysicalHandle = std::uint64_t;
 
 // CUstream_flags
-inline constexpr unsigned kStreamDefault = 0;
 inline constexpr unsigned kStreamNonBlocking = 1;
 
 // CUevent_flags
 inline constexpr unsigned kEventFlagsKnown = 0x7;
-inline constexpr unsigned kEventDisableTiming = 0x2;
 
 // CUevent_record_flags and CUevent_wait_flags
 inline constexpr unsigned kEventExternal = 0x1;
@@ -69,14 +66,9 @@ enum CaptureMode : int {
 
 // CUgraphNodeType
 enum GraphNodeType : int {
-  kGraphNodeKernel = 0,
   kGraphNodeMemcpy = 1,
   kGraphNodeMemset = 2,
-  kGraphNodeHost = 3,
-  kGraphNodeGraph = 4,
   kGraphNodeEmpty = 5,
-  kGraphNodeWaitEvent = 6,
-  kGraphNodeEventRecord = 7,
 };
 
 // CU_MEMHOSTALLOC_* and CU_MEMHOSTREGISTER_*

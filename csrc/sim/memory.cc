@@ -1,6 +1,4 @@
-// Allocation and registration.
-
-#include <sys/mman.h>
+// Allocation of device, host and managed memory.
 
 #include <algorithm>
 #include <memory>
@@ -9,10 +7,7 @@
 #include "csrc/sim/call.h"
 #include "csrc/sim/captures.h"
 #include "csrc/sim/contexts.h"
-#include "csrc/sim/devices.h"
 #include "csrc/sim/driver_functions.h"
-#include "csrc/sim/host_memory.h"
-#include "csrc/sim/streams.h"
 
 namespace kvswap::sim {
 namespace {
@@ -56,54 +51,6 @@ Result AllocateHost(Driver& driver, Call* call, void** pointer,
   if (result != abi::kSuccess) return result;
   *pointer = reinterpret_cast<void*>(address);
   call->Output("pointer", *pointer);
-  return abi::kSuccess;
-}
-
-// Whether a device that the process can see needs an address of its own for
-// registered memory.
-bool NeedsSeparateDeviceAddress(const Driver& driver) {
-  for (std::size_t i = 0; i < driver.devices.size(); ++i) {
-    if (DeviceAttribute(driver, static_cast<Device>(i),
-                        kDeviceAttributeCanUseHostPointerForRegistered) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-Result Register(Driver& driver, void* pointer, std::size_t size,
-                unsigned flags) {
-  const auto base = reinterpret_cast<std::uint64_t>(pointer);
-  if (pointer == nullptr || size == 0 || base + size < base ||
-      (flags & ~kHostRegisterFlagsKnown) != 0) {
-    return abi::kErrorInvalidValue;
-  }
-  std::shared_ptr<Context> context;
-  Result result = CurrentContext(driver, &context);
-  if (result != abi::kSuccess) return result;
-  result = RefuseUnsafeCall(driver);
-  if (result != abi::kSuccess) return result;
-  const bool read_only = (flags & kHostRegisterReadOnly) != 0;
-  if (read_only && DeviceAttribute(driver, context->device,
-                                   kDeviceAttributeReadOnlyHostRegister) == 0) {
-    return abi::kErrorNotSupported;
-  }
-  for (const Range* other : driver.addresses.Overlapping(base, size)) {
-    return other->kind == RangeKind::kRegistered
-               ? abi::kErrorHostMemoryAlreadyRegistered
-               : abi::kErrorInvalidValue;
-  }
-  HostMemoryMap host_memory;
-  if (!host_memory.Accessible(base, size,
-                              read_only ? Access::kRead : Access::kWrite)) {
-    return abi::kErrorInvalidValue;
-  }
-  Range* range =
-      driver.addresses.Register(base, size, NeedsSeparateDeviceAddress(driver));
-  if (range == nullptr) return abi::kErrorOutOfMemory;
-  range->context = context;
-  range->device = context->device;
-  range->flags = flags;
   return abi::kSuccess;
 }
 
@@ -266,99 +213,12 @@ Result cuMemHostGetFlags(unsigned* flags, void* pointer) {
   return call.Run([&](Driver& driver) -> Result {
     const Range* range =
         driver.addresses.Find(reinterpret_cast<std::uint64_t>(pointer));
-    if (flags == nullptr || range == nullptr ||
-        !range->IsHost()) {
+    if (flags == nullptr || range == nullptr || !range->IsHost()) {
       return abi::kErrorInvalidValue;
     }
     *flags = range->flags;
     return abi::kSuccess;
   });
-}
-
-Result cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned flags) {
-  Call call(Entry::cuMemHostRegister_v2);
-  call.Argument("pointer", pointer)
-      .Argument("size", size)
-      .Argument("flags", flags);
-  return call.Run(
-      [&](Driver& driver) { return Register(driver, pointer, size, flags); });
-}
-
-Result cuMemHostUnregister(void* pointer) {
-  Call call(Entry::cuMemHostUnregister);
-  call.Argument("pointer", pointer);
-  return call.Run([&](Driver& driver) -> Result {
-    const auto address = reinterpret_cast<std::uint64_t>(pointer);
-    Range* range = driver.addresses.Find(address);
-    if (pointer == nullptr) return abi::kErrorInvalidValue;
-    if (range == nullptr) return abi::kErrorHostMemoryNotRegistered;
-    if (range->kind != RangeKind::kRegistered || range->base != address) {
-      return abi::kErrorInvalidValue;
-    }
-    const Result result = RefuseUnsafeCall(driver);
-    if (result != abi::kSuccess) return result;
-    driver.addresses.Remove(range);
-    return abi::kSuccess;
-  });
-}
-
-Result cuMemAllocAsync(DevicePointer* pointer, std::size_t size,
-                       StreamHandle stream) {
-  Call call(Entry::cuMemAllocAsync);
-  call.Argument("pointer", pointer)
-      .Argument("size", size)
-      .Argument("stream", stream);
-  return call.Run([&](Driver& driver) -> Result {
-    if (pointer == nullptr) return abi::kErrorInvalidValue;
-    std::shared_ptr<Stream> on;
-    Result result = FindStream(driver, &call, stream, &on);
-    if (result != abi::kSuccess) return result;
-    result = RefuseImplicitDependency(driver, on.get());
-    if (result != abi::kSuccess) return result;
-    // Memory nodes of graphs are not simulated.
-    if (on->capture != nullptr) return abi::kErrorNotSupported;
-    // A pool that has to grow allocates.
-    result = RefuseUnsafeCall(driver);
-    if (result != abi::kSuccess) return result;
-    if (size == 0) {
-      *pointer = 0;
-      return abi::kSuccess;
-    }
-    Range* range = driver.addresses.Allocate(RangeKind::kPool, size);
-    if (range == nullptr) return abi::kErrorOutOfMemory;
-    range->device = on->context->device;
-    *pointer = range->base;
-    call.Output("pointer", *pointer);
-    return abi::kSuccess;
-  });
-}
-
-Result cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
-  Call call(Entry::cuMemFreeAsync);
-  call.Argument("pointer", pointer).Argument("stream", stream);
-  return call.Run([&](Driver& driver) -> Result {
-    std::shared_ptr<Stream> on;
-    Result result = FindStream(driver, &call, stream, &on);
-    if (result != abi::kSuccess) return result;
-    result = RefuseImplicitDependency(driver, on.get());
-    if (result != abi::kSuccess) return result;
-    if (on->capture != nullptr) return abi::kErrorNotSupported;
-    const Range* range = driver.addresses.FindBase(pointer);
-    if (range == nullptr || (range->kind != RangeKind::kPool &&
-                             range->kind != RangeKind::kDevice)) {
-      return abi::kErrorInvalidValue;
-    }
-    return Submit(driver, on.get(), std::make_shared<FreeWork>(pointer));
-  });
-}
-
-Result cuMemAllocAsync_ptsz(DevicePointer* pointer, std::size_t size,
-                            StreamHandle stream) {
-  return cuMemAllocAsync(pointer, size, PerThread(stream));
-}
-
-Result cuMemFreeAsync_ptsz(DevicePointer pointer, StreamHandle stream) {
-  return cuMemFreeAsync(pointer, PerThread(stream));
 }
 
 }  // extern "C"

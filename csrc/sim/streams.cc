@@ -19,7 +19,8 @@ std::string DescribeNoStream(StreamHandle handle) {
                            Hexadecimal(reinterpret_cast<std::uint64_t>(handle));
   if (OnCallingThreadsStack(handle)) {
     return what +
-           " is an address on the calling thread's stack, not a stream: was the "
+           " is an address on the calling thread's stack, not a stream: was "
+           "the "
            "function called with another version's arguments?";
   }
   return what + " is no stream of this driver";

@@ -3,6 +3,7 @@
 #ifndef KVSWAP_SIM_STREAMS_H_
 #define KVSWAP_SIM_STREAMS_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

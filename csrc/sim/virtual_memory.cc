@@ -267,8 +267,7 @@ Result cuMemGetAccess(unsigned long long* flags,
         !IsDevice(driver, location->id)) {
       return abi::kErrorInvalidValue;
     }
-    *flags =
-        static_cast<unsigned long long>(mapping->AccessOf(location->id));
+    *flags = static_cast<unsigned long long>(mapping->AccessOf(location->id));
     call.Output("flags", *flags);
     return abi::kSuccess;
   });

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Mapping
 
 import kvswap_sim
-
 from tests.sim.client import CLIENT_FILE
 
 _PRELUDE = """

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests.sim import probes
 
 _HERE = Path(__file__).parent

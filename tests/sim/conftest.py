@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests.sim.client import Start, cuda_driver
 
 for variable in [name for name in os.environ if name.startswith("KVSWAP_")]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests.sim import child
 from tests.sim.client import Start, cuda_driver
 

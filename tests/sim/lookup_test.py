@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests.sim.client import Start
 
 NOT_FOUND, TOO_OLD = 1, 2

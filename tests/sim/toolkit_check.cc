@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <type_traits>
 
-
 #include "csrc/sim/driver_abi.h"
 #include "csrc/sim/driver_functions.h"
 #include "csrc/sim/entry_table.h"
@@ -44,16 +43,15 @@ struct SameFunction<Result (*)(Ours...), CUresult (*)(Theirs...)> {
 };
 
 #if CUDA_VERSION >= 13000
-#define KVSWAP_SIM_CHECK(name, version, symbol, per_thread)               \
-  static_assert(                                                          \
-      SameFunction<decltype(&symbol), PFN_##name##_v##version>::value,    \
+#define KVSWAP_SIM_CHECK(name, version, symbol, per_thread)            \
+  static_assert(                                                       \
+      SameFunction<decltype(&symbol), PFN_##name##_v##version>::value, \
       #symbol " is not what NVIDIA calls " #name " at version " #version);
 KVSWAP_SIM_FUNCTION_TABLE(KVSWAP_SIM_CHECK)
 #undef KVSWAP_SIM_CHECK
 #endif
 
-static_assert(sizeof(MemAllocationProperties) ==
-              sizeof(CUmemAllocationProp));
+static_assert(sizeof(MemAllocationProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(MemAllocationProperties, location) ==
               offsetof(CUmemAllocationProp, location));
 static_assert(offsetof(MemAllocationProperties, win32_handle_meta_data) ==
@@ -69,8 +67,7 @@ static_assert(offsetof(GraphInstantiateParameters, result) ==
               offsetof(CUDA_GRAPH_INSTANTIATE_PARAMS, result_out));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
 
-static_assert(kErrorIllegalState ==
-              static_cast<int>(CUDA_ERROR_ILLEGAL_STATE));
+static_assert(kErrorIllegalState == static_cast<int>(CUDA_ERROR_ILLEGAL_STATE));
 static_assert(kErrorPeerAccessUnsupported ==
               static_cast<int>(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED));
 static_assert(kErrorPeerAccessAlreadyEnabled ==
@@ -103,10 +100,9 @@ static_assert(kPointerAttributeBufferId ==
               static_cast<int>(CU_POINTER_ATTRIBUTE_BUFFER_ID));
 static_assert(kPointerAttributeMempoolHandle ==
               static_cast<int>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
-static_assert(
-    kDeviceAttributeCanUseHostPointerForRegistered ==
-    static_cast<int>(
-        CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM));
+static_assert(kDeviceAttributeCanUseHostPointerForRegistered ==
+              static_cast<int>(
+                  CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM));
 static_assert(
     kDeviceAttributeReadOnlyHostRegister ==
     static_cast<int>(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED));

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests.sim import child
 from tests.sim.client import Start, cuda_driver
 
