@@ -5,6 +5,7 @@ load(
     "cuda_repositories",
     "python_dev_repositories",
     "python_headers_repositories",
+    "release_compiler_repositories",
 )
 
 def _metadata(module_ctx):
@@ -37,4 +38,13 @@ def _python_dev_impl(module_ctx):
 python_dev = module_extension(
     doc = "@kvswap_python_dev: the Python that kvswap's own tests run on.",
     implementation = _python_dev_impl,
+)
+
+def _release_compiler_impl(module_ctx):
+    release_compiler_repositories()
+    return _metadata(module_ctx)
+
+release_compiler = module_extension(
+    doc = "@kvswap_release_compiler_x86_64 and the like: the C++ compiler of releases.",
+    implementation = _release_compiler_impl,
 )
