@@ -336,7 +336,8 @@ typedef struct kvswap_statistics {
 
 KVSWAP_API int kvswap_get_statistics(kvswap_statistics* statistics);
 
-/* Version of this library: "0.1.0", and major * 10000 + minor * 100 + patch. */
+/* Version of this library: as "1.2.3", and major * 10000 + minor * 100 + patch.
+ */
 KVSWAP_API const char* kvswap_version_string(void);
 KVSWAP_API int32_t kvswap_version_number(void);
 
