@@ -21,6 +21,7 @@ LISTS = (
         "exported_symbols",
         "What libkvswap.so exports, with symbol versions",
         exported_symbols.collect_library,
+        exported_symbols.rule,
     ),
     CommittedList(
         "simulated_driver_control",

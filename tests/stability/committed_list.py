@@ -89,7 +89,8 @@ def parse(text: str) -> Entries:
 def compare(before: Entries, now: Entries, rule: Rule = no_rule) -> Differences:
     """What became of a list."""
     reasons = rule(before, now)
-    additions, breaks = [], []
+    additions: list[str] = []
+    breaks: list[str] = []
     for name in sorted(before.keys() | now.keys()):
         if name not in now:
             line, is_break = f"removed: {name}: {before[name]}", True

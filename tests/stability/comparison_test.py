@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from tests.stability import c_interface, python_interface
+import set_version
+from tests.stability import c_interface, exported_symbols, python_interface
 from tests.stability.c_header import Field, parse
 from tests.stability.committed_list import (
     CommittedList,
@@ -109,6 +111,17 @@ def test_a_new_parameter_needs_a_default() -> None:
     assert compare(before, required, python_interface.rule).breaks
     # With the function itself it is no burden to anyone.
     assert not compare({}, required, python_interface.rule).breaks
+
+
+def test_a_new_export_has_the_version_of_its_release() -> None:
+    major, minor, _ = set_version.read_version(Path.cwd()).split(".")
+    before = {"kvswap_old": "KVSWAP_0.0"}
+    now = {"kvswap_new": f"KVSWAP_{major}.{minor}"}
+    found = compare(before, before | now, exported_symbols.rule)
+    assert len(found.additions) == 1 and not found.breaks
+    late = {"kvswap_new": "KVSWAP_0.0"}
+    found = compare(before, before | late, exported_symbols.rule)
+    assert "the version of what comes now is" in found.breaks[0]
 
 
 def test_failures_say_what_to_do() -> None:

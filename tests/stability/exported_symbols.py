@@ -14,6 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 
 import kvswap
 import kvswap_sim
+import set_version
 from tests.stability.c_header import Header, parse
 from tests.stability.committed_list import Entries
 
@@ -76,6 +77,17 @@ def header_of(path: str) -> Header:
 def collect_library() -> Entries:
     """The exports of libkvswap.so."""
     return exports(LIBRARY)
+
+
+def rule(before: Entries, now: Entries) -> dict[str, str]:
+    """New functions have the symbol version of the release that is being made."""
+    major, minor, _ = set_version.read_version(Path.cwd()).split(".")
+    version = f"KVSWAP_{major}.{minor}"
+    return {
+        name: f"the version of what comes now is {version}"
+        for name in now.keys() - before.keys()
+        if now[name] != version
+    }
 
 
 def collect_simulated_driver() -> Entries:

@@ -40,6 +40,7 @@ def _parse(module: str) -> ast.Module:
 
 
 def _assigned(node: ast.stmt) -> str | None:
+    target: ast.expr
     if isinstance(node, ast.AnnAssign):
         target = node.target
     elif isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -169,8 +170,8 @@ def _members(name: str, module: str, node: ast.ClassDef) -> Entries:
     for member in node.body:
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
             if member.name == "__init__":
-                for attribute in _attributes_set(member):
-                    entries[f"{name}.{attribute}"] = "attribute"
+                for own in _attributes_set(member):
+                    entries[f"{name}.{own}"] = "attribute"
             is_special = member.name.startswith("__") and member.name.endswith("__")
             if is_special or not member.name.startswith("_"):
                 entries.update(describe_function(f"{name}.{member.name}", member, True))

@@ -181,7 +181,9 @@ def test_the_bill_of_materials(tmp_path: Path, source: Path) -> None:
         "pkg:pypi/ziglang@0.17.1",
     ]
     # The library that made it reads it.
-    assert len(Bom.from_json(data=bill).components) == 3
+    # The class gains this method by a decorator.
+    again: Bom = vars(Bom)["from_json"].__get__(None, Bom)(data=bill)
+    assert len(again.components) == 3
 
 
 def test_twice_the_same_bytes(tmp_path: Path, source: Path) -> None:
@@ -189,9 +191,9 @@ def test_twice_the_same_bytes(tmp_path: Path, source: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     # In a process of its own each: nothing depends on Python's seed of hashes.
     for output, order, seed in ((one, wheels, "1"), (two, wheels[::-1], "2")):
+        arguments = ["--source", str(source), "--output", str(output)]
         subprocess.run(
-            [sys.executable, command.__file__, "--source", source]
-            + ["--output", output, *order],
+            [sys.executable, command.__file__, *arguments, *map(str, order)],
             check=True,
             env={
                 "PATH": os.environ["PATH"],
