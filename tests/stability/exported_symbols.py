@@ -12,15 +12,14 @@ from elftools.elf.gnuversions import (
 )
 from elftools.elf.sections import SymbolTableSection
 
-import kvswap
-import kvswap_sim
 import set_version
 from tests.stability.c_header import Header, parse
 from tests.stability.committed_list import Entries
+from tests.stability.packages import folder_of
 
-LIBRARY = Path(kvswap.__file__).parent / "libkvswap.so"
+LIBRARY = folder_of("kvswap") / "libkvswap.so"
 MODULE = LIBRARY.with_name("_core.so")
-SIMULATED_DRIVERS = sorted(Path(kvswap_sim.__file__).parent.glob("libcuda_sim*.so"))
+SIMULATED_DRIVERS = sorted(folder_of("kvswap_sim").glob("libcuda_sim*.so"))
 
 # Set in a symbol's version where the symbol is not the default one of its name.
 _HIDDEN = 0x8000

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import kvswap
 from tests.stability.committed_list import Entries
+from tests.stability.packages import folder_of
 
 # A module without __all__ makes every name public that it defines without an underscore.
 PUBLIC_MODULES = (
@@ -21,7 +20,7 @@ PUBLIC_MODULES = (
     "kvswap_sim",
 )
 
-_ROOT = Path(kvswap.__file__).parent.parent
+_ROOT = folder_of("kvswap").parent
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef | ast.AnnAssign | ast.Assign

@@ -118,7 +118,6 @@ def gather(
         raise Refused([str(error)]) from error
     except OSError as error:
         raise Refused([f"{error.filename}: {error.strerror}"]) from error
-    wheels.sort(key=lambda wheel: wheel.path.name)
     bill = bill_of_materials.write(
         version, wheels, pybind11, compiler, _source_date_epoch(environment)
     )
