@@ -27,6 +27,10 @@ def no_rule(before: Entries, now: Entries) -> dict[str, str]:
     return {}
 
 
+def _line(name: str, description: str) -> str:
+    return f"{name}: {description}" if description else name
+
+
 @dataclasses.dataclass(frozen=True)
 class CommittedList:
     """One list.
@@ -49,10 +53,7 @@ class CommittedList:
 
     def text(self) -> str:
         """The file as it would have to be."""
-        lines = [
-            f"{name}: {description}" if description else name
-            for name, description in sorted(self.collect().items())
-        ]
+        lines = [_line(*entry) for entry in sorted(self.collect().items())]
         head = f"# {self.title}\n# Written by: {UPDATE}\n"
         return head + "".join(line + "\n" for line in lines)
 
@@ -93,11 +94,14 @@ def compare(before: Entries, now: Entries, rule: Rule = no_rule) -> Differences:
     breaks: list[str] = []
     for name in sorted(before.keys() | now.keys()):
         if name not in now:
-            line, is_break = f"removed: {name}: {before[name]}", True
+            line, is_break = f"removed: {_line(name, before[name])}", True
         elif name not in before:
-            line, is_break = f"added:   {name}: {now[name]}", False
+            line, is_break = f"added:   {_line(name, now[name])}", False
         elif before[name] != now[name]:
-            line, is_break = f"changed: {name}: {before[name]} -> {now[name]}", True
+            line, is_break = (
+                f"changed: {_line(name, before[name])} -> {now[name]}",
+                True,
+            )
         else:
             continue
         if name in reasons:

@@ -17,6 +17,7 @@ from tests.stability.committed_list import (
     compare,
     no_rule,
 )
+from tests.stability.update import update
 
 _LAYOUT = {
     "options": "struct, 16 bytes, alignment 8",
@@ -135,6 +136,20 @@ def test_failures_say_what_to_do() -> None:
         check(committed, "one: 2\n")
     assert "BREAK     changed: one: 2 -> 1" in str(change.value)
     assert "--accept-breaks" in str(change.value)
+
+
+def test_update_writes_additions_and_asks_about_breaks(tmp_path: Path) -> None:
+    committed = CommittedList("numbers", "Numbers", lambda: {"one": "1"}, no_rule)
+    path = tmp_path / committed.path
+    path.parent.mkdir(parents=True)
+    assert update(committed, tmp_path, accept_breaks=False)
+    assert path.read_text() == committed.text()
+    assert path.read_text().endswith("\none: 1\n")
+    path.write_text("one: 2\n")
+    assert not update(committed, tmp_path, accept_breaks=False)
+    assert path.read_text() == "one: 2\n"
+    assert update(committed, tmp_path, accept_breaks=True)
+    assert path.read_text() == committed.text()
 
 
 _HEADER = """
