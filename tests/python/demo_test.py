@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from typing import Any
 
