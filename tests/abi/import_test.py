@@ -22,8 +22,8 @@ _CUDA_LIBRARY = re.compile(r"lib(cuda|cudart|nvrtc|torch|c10)\b.*")
 
 
 def _binaries() -> list[Path]:
-    package = Path(kvswap.__file__).parent
-    return [package / "_core.so", package / "libkvswap.so"]
+    module = Path(kvswap._core.__file__)
+    return [module, module.parent / "libkvswap.so"]
 
 
 def _undefined_symbols(path: Path) -> list[str]:

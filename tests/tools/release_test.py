@@ -48,7 +48,7 @@ def source(tmp_path: Path) -> Path:
         f"# headers\npybind11==3.1.0 \\\n    --hash=sha256:{_PYBIND11_HASH}\n",
     )
     _write(
-        root / "toolchains/cc/zig.lock",
+        root / "toolchains/cc/release/zig.lock",
         f"ziglang==0.17.1 \\\n    --hash=sha256:{'cd' * 32} \\\n"
         f"    --hash=sha256:{'ef' * 32}\n",
     )
@@ -344,7 +344,7 @@ def test_sources_that_disagree_about_the_version(
 def test_a_missing_lock_of_the_compiler(
     tmp_path: Path, source: Path, capsys: Capture
 ) -> None:
-    lock = source / "toolchains/cc/zig.lock"
+    lock = source / "toolchains/cc/release/zig.lock"
     lock.unlink()
     wheel = make_wheel(tmp_path)
     message = _refused(capsys, source, wheel)

@@ -24,7 +24,7 @@ from packageurl import PackageURL
 from release.wheel_files import DISTRIBUTION, Wheel
 
 PYBIND11_LOCK = Path("toolchains/python/pybind11.lock")
-COMPILER_LOCK = Path("toolchains/cc/zig.lock")
+COMPILER_LOCK = Path("toolchains/cc/release/zig.lock")
 
 # What the release compiler links into every binary, out of its own sources.
 _RUNTIME_LIBRARIES = ("libc++", "libc++abi", "libunwind")
