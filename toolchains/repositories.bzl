@@ -3,6 +3,7 @@
 load("//toolchains:wheel_repository.bzl", "wheel_repository")
 load("//toolchains/cuda:hub_repository.bzl", "cuda_hub_repository")
 load("//toolchains/cuda:toolkits.bzl", "TOOLKITS")
+load("//toolchains/npm:buildifier_repository.bzl", "buildifier_repository")
 load("//toolchains/python:dev_repository.bzl", "python_dev_repository")
 load("//toolchains/python:headers_repository.bzl", "python_headers_repository")
 
@@ -75,6 +76,14 @@ def python_dev_repositories():
         torch_requirements = Label("//toolchains/python:torch.txt"),
     )
 
+def buildifier_repositories():
+    """Declares @kvswap_buildifier."""
+    buildifier_repository(
+        name = "kvswap_buildifier",
+        lock = Label("//toolchains/npm:package-lock.json"),
+        package = Label("//toolchains/npm:package.json"),
+    )
+
 def kvswap_repositories():
     """WORKSPACE mode: declares what kvswap needs besides its rule sets."""
     cuda_repositories()
@@ -82,6 +91,7 @@ def kvswap_repositories():
 
 def kvswap_dev_repositories():
     """WORKSPACE mode: declares what only kvswap's own tests need."""
+    buildifier_repositories()
     python_dev_repositories()
 
 # buildifier: disable=unnamed-macro
