@@ -140,6 +140,8 @@ def lint(
     python: str = sys.executable,
     buildifier: str = str(BUILDIFIER),
 ) -> subprocess.CompletedProcess[str]:
+    # Set under Bazel, and keeps a program from finding the modules beside it.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}
     return subprocess.run(
         [
             python,
@@ -150,6 +152,7 @@ def lint(
             *arguments,
         ],
         check=False,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -176,10 +179,9 @@ def contents(tree: Path) -> dict[str, bytes]:
 def test_clean_tree_passes_and_is_not_written_to(tree: Path, check: str) -> None:
     skip_without_program(check)
     before = contents(tree)
-    for arguments in ([check], [check, "--fix"]):
-        result = lint(tree, *arguments)
-        assert result.returncode == 0, result.stdout
-        assert result.stdout.endswith("files, nothing wrong\n")
+    result = lint(tree, check, "--fix")
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.endswith("files, nothing wrong\n")
     assert contents(tree) == before
 
 

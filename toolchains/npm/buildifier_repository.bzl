@@ -4,8 +4,6 @@ npm does the download, so that registries, mirrors and proxies that the machine'
 set up for are honoured, and checks the hashes.
 """
 
-load("//toolchains/python:interpreter.bzl", "last_line")
-
 _BUILD = """\
 package(default_visibility = ["//visibility:public"])
 
@@ -38,24 +36,39 @@ _PROCESSORS = {
     "x86_64": "amd64",
 }
 
+_MAKE_LOCK = "make it anew: `npm install --package-lock-only --omit-lockfile-registry-resolved` in toolchains/npm"
+
+def _errors(output):
+    """npm's error messages, in one line."""
+    errors = []
+    for line in output.splitlines():
+        for mark in ("npm error ", "npm ERR! "):
+            if line.startswith(mark):
+                errors.append(line.removeprefix(mark).strip())
+
+    # Without the stack of JavaScript functions.
+    errors = [error for error in errors if error and not error.startswith("at ")]
+    return "; ".join(errors)[:250] or "(no error message)"
+
 def _explain(output):
     """What went wrong in npm, in a line that names the fix."""
-    if "EINTEGRITY" in output:
-        return ("the registry serves a file whose SHA-512 is not in package-lock.json. Do not trust that " +
-                "registry, or, if the version was meant to change, make the lock file anew")
-    if "npm error code EUSAGE" in output or "npm ERR! code EUSAGE" in output:
-        return "package.json and package-lock.json do not agree. Make the lock file anew"
-    errors = [line for line in output.splitlines() if "complete log" not in line]
+    errors = _errors(output)
+    if "code EINTEGRITY" in errors:
+        return ("the registry serves a file whose SHA-512 is not in package-lock.json. If the release was " +
+                "really made again, update the lock file; otherwise do not trust that registry")
+    if "code EUSAGE" in errors:
+        return "package.json and package-lock.json do not agree. If the former is right, remove the latter and " + _MAKE_LOCK
     return ("npm cannot get what package-lock.json names. Check the network and npm's settings " +
-            "(`npm config list`). npm said: {}").format(last_line("\n".join(errors)))
+            "(`npm config list`). npm said: {}").format(errors)
 
 def _check_lock(repository_ctx, lock):
     """npm installs what has no hash without a word."""
     for name, package in json.decode(repository_ctx.read(lock))["packages"].items():
         if name and not package.get("integrity", "").startswith("sha512-"):
-            fail("kvswap: @{}: package-lock.json has no sha512 integrity of {}. Make the lock file anew".format(
+            fail("kvswap: @{}: package-lock.json has no sha512 integrity of {}: {}".format(
                 repository_ctx.name,
                 name,
+                _MAKE_LOCK,
             ))
 
 def _write_build_file(repository_ctx, program, compatible_with):
@@ -71,6 +84,10 @@ def _buildifier_repository_impl(repository_ctx):
 
     npm = repository_ctx.which("npm")
     if not npm:
+        # Where it is installed later, this repository is made again.
+        for folder in repository_ctx.os.environ.get("PATH", "").split(":"):
+            if folder.startswith("/"):
+                repository_ctx.watch(folder + "/npm")
         repository_ctx.file("no_npm.sh", _NO_NPM)
         _write_build_file(
             repository_ctx,
