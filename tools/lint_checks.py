@@ -102,6 +102,8 @@ CHECKS: dict[str, Check] = {
             Rule(
                 files=("*.lock", "package-lock.json"),
                 broken=lock_findings,
+                # Wrong on purpose: tests that such a file is refused.
+                exceptions=("tests/consumers/bad_input/*.lock",),
             ),
         ),
     ),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
@@ -87,11 +88,13 @@ class Rule:
         broken: what is wrong in a file: lines, from 1, and what. Gets the tree, the
             file's name and its text.
         mended: the text as it should be, or None where the rule cannot tell.
+        exceptions: patterns of paths of files for which the rule does not hold.
     """
 
     files: tuple[str, ...]
     broken: Callable[[Tree, str, str], list[tuple[int, str]]]
     mended: Callable[[str], str] | None = None
+    exceptions: tuple[str, ...] = ()
 
     @property
     def can_fix(self) -> bool:
@@ -101,7 +104,7 @@ class Rule:
         findings = []
         for name in names:
             content = (tree.root / name).read_bytes()
-            if _is_binary(content):
+            if self._is_exempt(name) or _is_binary(content):
                 continue
             try:
                 text = content.decode("utf-8")
@@ -121,7 +124,7 @@ class Rule:
         for name in names:
             path = tree.root / name
             before = path.read_bytes()
-            if _is_binary(before):
+            if self._is_exempt(name) or _is_binary(before):
                 continue
             try:
                 after = self.mended(before.decode("utf-8")).encode("utf-8")
@@ -129,6 +132,9 @@ class Rule:
                 continue
             if after != before:
                 path.write_bytes(after)
+
+    def _is_exempt(self, name: str) -> bool:
+        return any(fnmatch(name, pattern) for pattern in self.exceptions)
 
 
 def _is_binary(content: bytes) -> bool:

@@ -35,6 +35,7 @@ CLEAN = {
         '{\n  "packages": {\n    "": {},\n'
         '    "node_modules/a": {"integrity": "sha512-x"}\n  }\n}\n'
     ),
+    "tests/consumers/bad_input/b.lock": "b==1\n",
     "picture.png": "\0 \t ",
 }
 
