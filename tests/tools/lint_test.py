@@ -227,6 +227,11 @@ def test_every_check_of_the_program_is_tested(tree: Path) -> None:
     assert [line.split()[0] for line in checks.splitlines()] == CHECKS
 
 
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_check_runs_on_the_repository(check: str) -> None:
+    assert f'"{check}"' in (ROOT / "tests/lint/BUILD").read_text()
+
+
 def test_without_names_all_checks_run(tree: Path) -> None:
     write(tree / "b.txt", "x ")
     output = lint(tree, buildifier="/no/buildifier").stdout
