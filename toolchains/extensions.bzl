@@ -2,6 +2,7 @@
 
 load(
     "//toolchains:repositories.bzl",
+    "buildifier_repositories",
     "cuda_repositories",
     "python_dev_repositories",
     "python_headers_repositories",
@@ -29,6 +30,15 @@ def _python_headers_impl(module_ctx):
 python_headers = module_extension(
     doc = "@kvswap_python and @kvswap_pybind11: headers for extension modules.",
     implementation = _python_headers_impl,
+)
+
+def _buildifier_dev_impl(module_ctx):
+    buildifier_repositories()
+    return _metadata(module_ctx)
+
+buildifier_dev = module_extension(
+    doc = "@kvswap_buildifier: the program that checks kvswap's own BUILD files.",
+    implementation = _buildifier_dev_impl,
 )
 
 def _python_dev_impl(module_ctx):

@@ -5,6 +5,7 @@ load("//toolchains/cc/release:release_compiler_repository.bzl", "release_compile
 load("//toolchains/cc/release:targets.bzl", "RELEASE_TARGETS")
 load("//toolchains/cuda:hub_repository.bzl", "cuda_hub_repository")
 load("//toolchains/cuda:toolkits.bzl", "TOOLKITS")
+load("//toolchains/npm:buildifier_repository.bzl", "buildifier_repository")
 load("//toolchains/python:dev_repository.bzl", "python_dev_repository")
 load("//toolchains/python:headers_repository.bzl", "python_headers_repository")
 
@@ -95,6 +96,14 @@ def release_compiler_repositories():
             triple = target.triple,
         )
 
+def buildifier_repositories():
+    """Declares @kvswap_buildifier."""
+    buildifier_repository(
+        name = "kvswap_buildifier",
+        lock = Label("//toolchains/npm:package-lock.json"),
+        package = Label("//toolchains/npm:package.json"),
+    )
+
 def kvswap_repositories():
     """WORKSPACE mode: declares what kvswap needs besides its rule sets."""
     cuda_repositories()
@@ -102,6 +111,7 @@ def kvswap_repositories():
 
 def kvswap_dev_repositories():
     """WORKSPACE mode: declares what only kvswap's own tests need."""
+    buildifier_repositories()
     python_dev_repositories()
     release_compiler_repositories()
 

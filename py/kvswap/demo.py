@@ -183,7 +183,7 @@ def _torch_sees_gpu(arrays: ArrayLibrary) -> bool:
         return False
     import torch
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def run_demo(driver: DemoDriver, arrays: ArrayLibrary) -> list[Swap]:

@@ -41,7 +41,10 @@ def _needed_libraries(path: Path) -> list[str]:
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynamic")
         assert isinstance(section, DynamicSection)
-        return [str(tag.needed) for tag in section.iter_tags("DT_NEEDED")]
+        return [
+            str(tag.needed)  # type: ignore[attr-defined]  # it is there for this kind
+            for tag in section.iter_tags("DT_NEEDED")
+        ]
 
 
 @pytest.mark.parametrize("path", _binaries(), ids=lambda path: path.name)

@@ -6,12 +6,12 @@ import platform
 import re
 from typing import Any
 
-import kvswap
-import kvswap_sim
 import numpy
 import pytest
 import torch
 
+import kvswap
+import kvswap_sim
 from tests import child_process
 
 # Importing torch takes seconds: only tests that are about it have it.

@@ -8,11 +8,11 @@ import pickle
 import re
 from typing import Any
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import CudaDriver
-
 from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 
 SIZE = BLOCKS * BLOCK_BYTES
