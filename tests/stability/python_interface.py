@@ -70,13 +70,22 @@ def public_names(module: str) -> list[str]:
     return [name for name in definitions if not name.startswith("_")]
 
 
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those tried at import among them."""
+    for node in body:
+        if isinstance(node, ast.Try):
+            yield from _statements(node.body)
+        else:
+            yield node
+
+
 def _find(module: str, name: str) -> tuple[str, Definition]:
     """Where a name is defined, through imports."""
     tree = _parse(module)
     definition = _definitions(tree.body).get(name)
     if definition is not None:
         return module, definition
-    for node in tree.body:
+    for node in _statements(tree.body):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:

@@ -52,9 +52,10 @@ class Environment:
 
     def pip(self, *arguments: str | Path, check: bool = True) -> str:
         """Runs pip on it; what it printed."""
+        pip: list[str | Path] = [sys.executable, "-m", "pip", "--isolated"]
+        pip += ["--python", self.python]
         outcome = subprocess.run(
-            [sys.executable, "-m", "pip", "--isolated", "--python", self.python]
-            + ["--disable-pip-version-check", "--no-cache-dir", *arguments],
+            [*pip, *arguments, "--disable-pip-version-check", "--no-cache-dir"],
             env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
             capture_output=True,
             text=True,

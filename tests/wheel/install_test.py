@@ -130,7 +130,8 @@ print("end")
     assert "dst_ptrs" in value_error
     assert [line.split()[0] for line in type_errors] == ["TypeError"] * 2
     assert swap_error.startswith("SwapError 0 ")
-    assert "descriptor 0" in swap_error
+    assert "dst_ptrs[0] = 0x40 with sizes[0] = 8" in swap_error
+    assert swap_error.endswith("Nothing was submitted")
     assert end == "end"
 
 
@@ -147,8 +148,10 @@ os.environ.update(kvswap_sim.environment("13.0"))
 import kvswap
 from kvswap.testing.cuda_driver import CudaDriver
 driver = CudaDriver(os.environ["KVSWAP_LIBCUDA"])
-driver.primary_context(0).__enter__()
-memory = driver.device_memory(1 << 20).__enter__()
+held = [driver.primary_context(0)]
+held[0].__enter__()
+held.append(driver.device_memory(1 << 20))
+memory = held[1].__enter__()
 count = 4096
 source = array.array("q", [memory.address]) * count
 target = array.array("q", [memory.address + 4096]) * count
@@ -177,7 +180,9 @@ def test_another_python_is_named(simulated: Environment, tmp_path: Path) -> None
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     output = environment.run("-c", "import kvswap", check=False)
-    assert f"kvswap in {package} was built for another Python (_core.cpython-39" in output
+    assert (
+        f"kvswap in {package} was built for another Python (_core.cpython-39" in output
+    )
     assert "-m pip install kvswap" in output
 
 

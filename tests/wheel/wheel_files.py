@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
@@ -41,21 +42,23 @@ class Binary:
     executable_stack: bool
 
 
+def _names(tags: list[Any], kind: str) -> list[str]:
+    """The strings of the dynamic section's entries of one kind."""
+    attribute = kind.removeprefix("DT_").lower()
+    return [str(getattr(tag, attribute)) for tag in tags if tag.entry.d_tag == kind]
+
+
 def _read_binary(name: str, content: bytes) -> Binary:
     elf = ELFFile(io.BytesIO(content))
     dynamic = elf.get_section_by_name(".dynamic")
     assert isinstance(dynamic, DynamicSection), name
     tags = list(dynamic.iter_tags())
-    paths = [
-        str(tag.runpath if tag.entry.d_tag == "DT_RUNPATH" else tag.rpath)
-        for tag in tags
-        if tag.entry.d_tag in ("DT_RUNPATH", "DT_RPATH")
-    ]
+    paths = _names(tags, "DT_RUNPATH") + _names(tags, "DT_RPATH")
     versions: dict[str, set[str]] = {}
     for section in elf.iter_sections():
         if isinstance(section, GNUVerNeedSection):
             for library, needed in section.iter_versions():
-                versions[library.name] = {version.name for version in needed}
+                versions[str(library.name)] = {version.name for version in needed}
     stacks = [
         segment["p_flags"]
         for segment in elf.iter_segments()
@@ -63,13 +66,9 @@ def _read_binary(name: str, content: bytes) -> Binary:
     ]
     return Binary(
         name=name,
-        needed=tuple(
-            str(tag.needed) for tag in tags if tag.entry.d_tag == "DT_NEEDED"
-        ),
+        needed=tuple(_names(tags, "DT_NEEDED")),
         search_path=paths[0] if paths else None,
-        soname=next(
-            (str(tag.soname) for tag in tags if tag.entry.d_tag == "DT_SONAME"), None
-        ),
+        soname=next(iter(_names(tags, "DT_SONAME")), None),
         versions=versions,
         flags=sum(tag.entry.d_val for tag in tags if tag.entry.d_tag == "DT_FLAGS"),
         segments=frozenset(str(segment["p_type"]) for segment in elf.iter_segments()),
@@ -90,7 +89,9 @@ class Wheel:
         self.path = path
         with zipfile.ZipFile(path) as archive:
             self.entries = archive.infolist()
-            self.content = {entry.filename: archive.read(entry) for entry in self.entries}
+            self.content = {
+                entry.filename: archive.read(entry) for entry in self.entries
+            }
         (
             self.distribution,
             self.version,

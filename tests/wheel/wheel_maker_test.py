@@ -25,7 +25,7 @@ def specification(folder: Path, **changes: Any) -> dict[str, Any]:
         "distribution": "some-thing",
         "files": {"some/b.py": str(folder / "a.py"), "some/a.py": str(folder / "a.py")},
         "home_page": "",
-        "licenses": {"LICENSE": str(folder / "LICENSE")},
+        "license_files": {"LICENSE": str(folder / "LICENSE")},
         "metadata": ["Summary: Something"],
         "output": str(folder / "some_thing-1.0-py3-none-any.whl"),
         "python_headers": [],
@@ -84,7 +84,9 @@ def test_headers_of_another_python_are_refused(
     assert made == status
     message = capsys.readouterr().err
     if status:
-        assert "the headers are those of cp312, and the wheel is to be of cp311" in message
+        assert (
+            "the headers are those of cp312, and the wheel is to be of cp311" in message
+        )
         assert "//toolchains/python:version" in message
         assert not (folder / "some_thing-1.0-py3-none-any.whl").exists()
     else:

@@ -31,7 +31,7 @@ def _python_wheel_impl(ctx):
         files[module.removesuffix(".so") + ctx.attr.extension_suffix] = files.pop(module)
 
     licenses = {}
-    for target, folder in ctx.attr.licenses.items():
+    for target, folder in ctx.attr.license_files.items():
         for file in target[DefaultInfo].files.to_list():
             licenses[(folder + "/" if folder else "") + file.basename] = file
 
@@ -47,7 +47,7 @@ def _python_wheel_impl(ctx):
         "distribution": ctx.attr.distribution,
         "files": {path: file.path for path, file in files.items()},
         "home_page": ctx.attr.home_page[TextFlagInfo].value,
-        "licenses": {path: file.path for path, file in licenses.items()},
+        "license_files": {path: file.path for path, file in licenses.items()},
         "metadata": ctx.attr.metadata,
         "output": wheel.path,
         "python_headers": [
@@ -116,7 +116,7 @@ libraries. Files of other packages are left to other wheels.
             mandatory = True,
             providers = [TextFlagInfo],
         ),
-        "licenses": attr.label_keyed_string_dict(
+        "license_files": attr.label_keyed_string_dict(
             doc = "From targets with licence texts to their folder among the wheel's licences.",
             allow_files = True,
         ),

@@ -40,12 +40,8 @@ def description_text(markdown: str, home_page: str, version: str) -> str:
     address is not known.
     """
     if not home_page:
-        return re.sub(
-            r"\[([^\]]*)\]\((?![a-z]+:|#)[^)\s]+\)", r"\1", markdown
-        )
-    return _RELATIVE_LINK.sub(
-        rf"]({home_page}/blob/v{version}/\1)", markdown
-    )
+        return re.sub(r"\[([^\]]*)\]\((?![a-z]+:|#)[^)\s]+\)", r"\1", markdown)
+    return _RELATIVE_LINK.sub(rf"]({home_page}/blob/v{version}/\1)", markdown)
 
 
 def check_python(tag: str, headers: Sequence[Path]) -> None:
@@ -92,9 +88,7 @@ def metadata_text(specification: Mapping[str, Any], licenses: Sequence[str]) -> 
     lines += [f"License-File: {path}" for path in licenses]
     lines.append("Description-Content-Type: text/markdown; charset=UTF-8; variant=GFM")
     markdown = Path(specification["description"]).read_text(encoding="utf-8")
-    return (
-        "\n".join(lines) + "\n\n" + description_text(markdown, home_page, version)
-    )
+    return "\n".join(lines) + "\n\n" + description_text(markdown, home_page, version)
 
 
 def wheel_text(tag: str) -> str:
@@ -116,7 +110,7 @@ def wheel_content(specification: Mapping[str, Any]) -> dict[str, bytes]:
     """From path to content, in the order of the archive."""
     name = specification["distribution"].replace("-", "_")
     information = f"{name}-{specification['version']}.dist-info"
-    licenses = specification["licenses"]
+    licenses = specification["license_files"]
     content = {
         path: Path(source).read_bytes()
         for path, source in sorted(specification["files"].items())

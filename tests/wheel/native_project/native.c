@@ -13,9 +13,9 @@ int main(void) {
   void* dst_ptrs[] = {destination};
   const size_t sizes[] = {sizeof(source)};
   kvswap_result result = KVSWAP_RESULT_INIT;
-  int status = kvswap_swap_blocks_batch(src_ptrs, dst_ptrs, sizes, 1,
-                                        /*stream=*/NULL, /*options=*/NULL,
-                                        &result);
+  int status =
+      kvswap_swap_blocks_batch(src_ptrs, dst_ptrs, sizes, 1,
+                               /*stream=*/NULL, /*options=*/NULL, &result);
   printf("%s: %s\n", status == KVSWAP_ERROR_NO_DRIVER ? "no driver" : "status",
          kvswap_status_name(status));
   return 0;
