@@ -21,12 +21,12 @@ class Environment:
         folder: where it is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, interpreter: str = sys.executable) -> None:
         self.folder = folder
         self.python = folder / "bin" / "python"
-        # Its pip is the one of this Python: `pip --python`.
+        # Its pip is the one of the tests' Python: `pip --python`.
         subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", folder], check=True
+            [interpreter, "-m", "venv", "--without-pip", folder], check=True
         )
         self.site_packages = Path(
             self.run(
