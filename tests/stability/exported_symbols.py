@@ -18,7 +18,8 @@ from tests.stability.committed_list import Entries
 from tests.stability.packages import folder_of
 
 LIBRARY = folder_of("kvswap") / "libkvswap.so"
-MODULE = LIBRARY.with_name("_core.so")
+# Named for its Python in a wheel.
+(MODULE,) = LIBRARY.parent.glob("_core*.so")
 SIMULATED_DRIVERS = sorted(folder_of("kvswap_sim").glob("libcuda_sim*.so"))
 
 # Set in a symbol's version where the symbol is not the default one of its name.
