@@ -1,0 +1,28 @@
+"""A CUDA component of somebody else's, in kvswap's ABI matrix."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from tests.consumers.nested_bazel import NestedBazel
+
+CONSUMER = "cuda_shim"
+
+MATRIX: list[str] = json.loads(os.environ["MATRIX_TOOLKITS"])
+
+
+def test_it_runs_once_per_toolkit(bazel: NestedBazel) -> None:
+    bazel.succeed("test", "//...", "--test_output=all")
+    tests = bazel.succeed("query", "tests(//:shim_test)").split()
+    assert tests == [f"//:shim_test_cuda{version}" for version in MATRIX]
+
+
+def test_one_toolkit_leaves_one_row(bazel: NestedBazel) -> None:
+    outcome = bazel.run(
+        "test", "//...", f"--@kvswap//toolchains/cuda:toolkit={MATRIX[0]}"
+    )
+    assert outcome.status == 0
+    lines = outcome.stdout.splitlines()
+    assert sum("PASSED" in line for line in lines) == 1
+    assert sum("SKIPPED" in line for line in lines) == len(MATRIX) - 1
