@@ -7,7 +7,7 @@ it. A key is a target, or `FILE.bzl%SYMBOL` for what a .bzl file offers to load(
 load("//toolchains/cuda:toolkits.bzl", "FLAG_VALUES")
 
 # Kept from one version to the next: a label here goes, or changes its meaning, only with
-# a new major version.
+# a new major version (before 1.0, a new minor one).
 STABLE_LABELS = {
     "//csrc/sim:cuda_sim": "the simulated driver: the four libraries below, in a folder",
     "//csrc/sim:cuda_sim_h": "`cuda_sim.h`: its control from C and C++",

@@ -24,7 +24,10 @@ def test_the_defaults_are_not_fetched(bazel: NestedBazel) -> None:
 
 def test_the_extension_module_is_compiled_with_its_headers(bazel: NestedBazel) -> None:
     commands = bazel.succeed(
-        "aquery", 'mnemonic("CppCompile", deps(@kvswap//csrc/bindings:_core))'
+        "aquery",
+        'mnemonic("CppCompile", @kvswap//csrc/bindings:_core.so)'
+        ' + mnemonic("CppCompile", @kvswap//csrc/abi:toolkit_abi_check)',
     )
     for repository in ["own_python", "own_pybind11", "own_cuda"]:
-        assert re.search(rf"-isystem\s+external/\S*{repository}", commands), repository
+        option = rf"(-isystem|-I)[\s\\]*external/\S*{repository}"
+        assert re.search(option, commands), repository

@@ -11,6 +11,18 @@ def _include_folders(compilation_context):
         getattr(compilation_context, "external_includes", depset()),
     ]).to_list()
 
+def label_text(label):
+    """A label as its user writes it.
+
+    Args:
+      label: a Label
+
+    Returns:
+      "//:library" where Bazel prints "@@//:library"
+    """
+    text = str(label)
+    return text.removeprefix("@@") if text.startswith("@@//") else text
+
 def missing_header(target, header):
     """What is wrong with a target that is to have a header on its include path.
 

@@ -1,7 +1,7 @@
 """CUDA toolkits: the provider, and rules to define, select and use one."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//toolchains/cc:header_check.bzl", "missing_header")
+load("//toolchains/cc:header_check.bzl", "label_text", "missing_header")
 load(":toolkits.bzl", "NO_TOOLKIT", "cuda_version_number")
 
 CudaToolkitInfo = provider(
@@ -33,7 +33,7 @@ def _cuda_toolkit_impl(ctx):
     numbers = ctx.attr.version.split(".")
     if len(numbers) != 2 or not all([number.isdigit() for number in numbers]):
         fail("kvswap: cuda_toolkit {}: version \"{}\" is not of the form \"12.4\"".format(
-            ctx.label,
+            label_text(ctx.label),
             ctx.attr.version,
         ))
     for header in ["cuda.h", "cudaTypedefs.h"]:
@@ -41,8 +41,8 @@ def _cuda_toolkit_impl(ctx):
         if problem:
             fail(("kvswap: `headers` of the cuda_toolkit {} is {}, which {}. " +
                   "It needs a cc_library with <{}> on its include path").format(
-                ctx.label,
-                ctx.attr.headers.label,
+                label_text(ctx.label),
+                label_text(ctx.attr.headers.label),
                 problem,
                 header,
             ))
@@ -111,7 +111,7 @@ def _custom_cuda_toolkit_impl(ctx):
     if CudaToolkitInfo not in toolkit:
         fail(("kvswap: --@kvswap//toolchains/cuda:custom_toolkit points to {}, which is no cuda_toolkit. " +
               "Define one around the headers: load(\"@kvswap//toolchains/cuda:toolkit.bzl\", \"cuda_toolkit\")").format(
-            toolkit.label,
+            label_text(toolkit.label),
         ))
     return [
         toolkit[DefaultInfo],

@@ -1,7 +1,7 @@
 """Label flags of //toolchains/python, and a check of what they point to."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//toolchains/cc:header_check.bzl", "missing_header")
+load("//toolchains/cc:header_check.bzl", "label_text", "missing_header")
 
 def _library_of_label_flag_impl(ctx):
     library = ctx.attr.flag
@@ -10,7 +10,7 @@ def _library_of_label_flag_impl(ctx):
         fail(("kvswap: --@kvswap//toolchains/python:{} points to {}, which {}. " +
               "It needs a cc_library with <{}> on its include path").format(
             ctx.attr.flag_name,
-            library.label,
+            label_text(library.label),
             problem,
             ctx.attr.header,
         ))
