@@ -83,4 +83,9 @@ def test_the_registry_tests_bazels_that_the_module_allows() -> None:
 def test_the_registry_tests_a_module_that_is_there() -> None:
     presubmit = pathlib.Path(".bcr/presubmit.yml").read_text(encoding="utf-8")
     paths = re.findall(r'^ +module_path: "(.*)"$', presubmit, re.MULTILINE)
-    assert paths == ["tests/consumers/module"]
+    assert len(paths) == 1
+    assert pathlib.Path(paths[0], "MODULE.bazel").is_file()
+    # A config that .bazelrc does not know is an error of Bazel's.
+    bazelrc = pathlib.Path(paths[0], ".bazelrc").read_text(encoding="utf-8")
+    for config in re.findall(r'- "--config=(\w+)"', presubmit):
+        assert f"build:{config} --" in bazelrc
