@@ -8,15 +8,15 @@
  *   - Functions that return `int` return a kvswap_status: 0 is success.
  *   - Structures begin with `struct_size`, which the caller sets to
  *     sizeof(structure), best by the KVSWAP_..._INIT macros. An older caller's
- *     shorter structure is understood; so is a newer caller's longer one as
- * long as what this library does not know is zero. The library writes no byte
+ *     shorter structure is understood; so is a newer caller's longer one if
+ *     what this library does not know of it is zero. The library writes no byte
  *     beyond struct_size.
  *   - No function throws, aborts, initialises CUDA (cuInit) or creates a
  *     context. All are safe to call from any thread.
  *   - Strings returned are UTF-8, constant and live as long as the process.
  *
- * The library stays compatible within a major version: functions, fields and
- * enumerators are added, never changed or removed.
+ * The library stays compatible: functions, fields and enumerators are added,
+ * never changed or removed. docs/versions.md has the rules.
  */
 
 #ifndef KVSWAP_H_
@@ -336,7 +336,8 @@ typedef struct kvswap_statistics {
 
 KVSWAP_API int kvswap_get_statistics(kvswap_statistics* statistics);
 
-/* Version of this library: "0.1.0", and major * 10000 + minor * 100 + patch. */
+/* Version of this library: as "1.2.3", and major * 10000 + minor * 100 + patch.
+ */
 KVSWAP_API const char* kvswap_version_string(void);
 KVSWAP_API int32_t kvswap_version_number(void);
 

@@ -2,9 +2,11 @@
 
 load(
     "//toolchains:repositories.bzl",
+    "buildifier_repositories",
     "cuda_repositories",
     "python_dev_repositories",
     "python_headers_repositories",
+    "release_compiler_repositories",
 )
 
 def _metadata(module_ctx):
@@ -30,6 +32,15 @@ python_headers = module_extension(
     implementation = _python_headers_impl,
 )
 
+def _buildifier_dev_impl(module_ctx):
+    buildifier_repositories()
+    return _metadata(module_ctx)
+
+buildifier_dev = module_extension(
+    doc = "@kvswap_buildifier: the program that checks kvswap's own BUILD files.",
+    implementation = _buildifier_dev_impl,
+)
+
 def _python_dev_impl(module_ctx):
     python_dev_repositories()
     return _metadata(module_ctx)
@@ -37,4 +48,13 @@ def _python_dev_impl(module_ctx):
 python_dev = module_extension(
     doc = "@kvswap_python_dev: the Python that kvswap's own tests run on.",
     implementation = _python_dev_impl,
+)
+
+def _release_compiler_impl(module_ctx):
+    release_compiler_repositories()
+    return _metadata(module_ctx)
+
+release_compiler = module_extension(
+    doc = "@kvswap_release_compiler_x86_64 and the like: the C++ compiler of releases.",
+    implementation = _release_compiler_impl,
 )

@@ -3,7 +3,7 @@
 def _placed_files_impl(ctx):
     placed = []
     for source in ctx.files.srcs:
-        file = ctx.actions.declare_file(source.basename)
+        file = ctx.actions.declare_file((ctx.attr.folder + "/" if ctx.attr.folder else "") + source.basename)
         ctx.actions.symlink(output = file, target_file = source)
         placed.append(file)
     return [DefaultInfo(
@@ -20,6 +20,9 @@ libraries find one another here, as they do in a wheel.
 """,
     implementation = _placed_files_impl,
     attrs = {
+        "folder": attr.string(
+            doc = "Where they are placed below this package's folder. Empty: in it.",
+        ),
         "srcs": attr.label_list(
             doc = "Targets whose files are placed, by their base names.",
             allow_files = True,

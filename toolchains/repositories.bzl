@@ -1,8 +1,11 @@
 """External repositories of kvswap, for WORKSPACE files and module extensions alike."""
 
 load("//toolchains:wheel_repository.bzl", "wheel_repository")
+load("//toolchains/cc/release:release_compiler_repository.bzl", "release_compiler_repository")
+load("//toolchains/cc/release:targets.bzl", "RELEASE_TARGETS")
 load("//toolchains/cuda:hub_repository.bzl", "cuda_hub_repository")
 load("//toolchains/cuda:toolkits.bzl", "TOOLKITS")
+load("//toolchains/npm:buildifier_repository.bzl", "buildifier_repository")
 load("//toolchains/python:dev_repository.bzl", "python_dev_repository")
 load("//toolchains/python:headers_repository.bzl", "python_headers_repository")
 
@@ -34,6 +37,12 @@ cc_library(
     includes = ["pybind11/include"],
     visibility = ["//visibility:public"],
     deps = ["{python_headers}"],
+)
+
+filegroup(
+    name = "licenses",
+    srcs = glob(["pybind11-*.dist-info/licenses/**"]),
+    visibility = ["//visibility:public"],
 )
 """
 
@@ -75,6 +84,26 @@ def python_dev_repositories():
         torch_requirements = Label("//toolchains/python:torch.txt"),
     )
 
+def release_compiler_repositories():
+    """Declares @kvswap_release_compiler_x86_64 and the like, fetched for releases only."""
+    for target in RELEASE_TARGETS:
+        release_compiler_repository(
+            name = "kvswap_release_compiler_" + target.cpu,
+            cpu = target.cpu,
+            glibc = target.glibc,
+            header_cpu = target.header_cpu,
+            lock = Label("//toolchains/cc/release:zig.lock"),
+            triple = target.triple,
+        )
+
+def buildifier_repositories():
+    """Declares @kvswap_buildifier."""
+    buildifier_repository(
+        name = "kvswap_buildifier",
+        lock = Label("//toolchains/npm:package-lock.json"),
+        package = Label("//toolchains/npm:package.json"),
+    )
+
 def kvswap_repositories():
     """WORKSPACE mode: declares what kvswap needs besides its rule sets."""
     cuda_repositories()
@@ -82,7 +111,9 @@ def kvswap_repositories():
 
 def kvswap_dev_repositories():
     """WORKSPACE mode: declares what only kvswap's own tests need."""
+    buildifier_repositories()
     python_dev_repositories()
+    release_compiler_repositories()
 
 # buildifier: disable=unnamed-macro
 def kvswap_register_toolchains():
@@ -91,5 +122,8 @@ def kvswap_register_toolchains():
 
 # buildifier: disable=unnamed-macro
 def kvswap_register_dev_toolchains():
-    """WORKSPACE mode: registers the Python of kvswap's own tests."""
-    native.register_toolchains("//toolchains/python/dev:toolchain")
+    """WORKSPACE mode: registers the Python of kvswap's own tests, and the compiler of releases."""
+    native.register_toolchains(
+        "//toolchains/python/dev:toolchain",
+        "//toolchains/cc/release:all",
+    )

@@ -5,6 +5,7 @@ it. A key is a target, or `FILE.bzl%SYMBOL` for what a .bzl file offers to load(
 """
 
 load("//toolchains/cuda:toolkits.bzl", "FLAG_VALUES")
+load("//toolchains/python:versions.bzl", "MACHINE_PYTHON", "PYTHON_VERSIONS")
 
 # Kept from one version to the next: a label here goes, or changes its meaning, only with
 # a new major version (before 1.0, a new minor one).
@@ -48,4 +49,7 @@ INTERNAL_LABELS = {
     "//tests:pytest_main.py": "`main` of the tests that abi_matrix_py_test makes",
     "//toolchains/cuda:checked_custom_toolkit": "behind the toolchain of the custom toolkit",
     "//toolchains/cuda:none_toolkit": "behind the toolchain of no toolkit",
+} | {
+    "//toolchains/python:is_" + version: "behind the default of the flag `headers`"
+    for version in [MACHINE_PYTHON] + PYTHON_VERSIONS
 }

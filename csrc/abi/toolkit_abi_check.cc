@@ -1,7 +1,8 @@
 // Compares cuda_driver_types.h with the <cuda.h> of the selected CUDA toolkit.
 //
 // Compiling this file is the check: it emits nothing but kToolkitVersion. It is
-// the one source of kvswap that includes a header of CUDA or names CUDA_VERSION.
+// the one source of kvswap that includes a header of CUDA or names
+// CUDA_VERSION.
 //
 // Two types are compared as the calling convention sees them. A C++ `int` and
 // NVIDIA's `enum CUresult_enum` are different types and the same argument; a
@@ -83,8 +84,8 @@ enum : int { kNone = -1 };
 template <typename OurFunction, typename TheirFunction>
 struct Compare;
 
-// Functions, not constants: what is only used at compile time leaves no trace in
-// the object file.
+// Functions, not constants: what is only used at compile time leaves no trace
+// in the object file.
 template <typename OurResult, typename... OurArguments, typename TheirResult,
           typename... TheirArguments>
 struct Compare<OurResult (*)(OurArguments...),
@@ -115,23 +116,21 @@ struct Compare<OurResult (*)(OurArguments...),
   }
 };
 
-#define KVSWAP_CHECK_FUNCTION(name, version)                               \
-  static_assert(                                                           \
-      Compare<name##_v##version, PFN_cu##name##_v##version>::OurArity() == \
-          Compare<name##_v##version,                                       \
-                  PFN_cu##name##_v##version>::TheirArity(),                \
-      "cu" #name " at version " #version                                   \
-      ": our type takes another number of arguments than NVIDIA's");       \
-  static_assert(                                                           \
-      Compare<name##_v##version,                                           \
-              PFN_cu##name##_v##version>::FirstDifferentArgument() ==      \
-          kNone,                                                           \
-      "cu" #name " at version " #version                                   \
-      ": an argument (its position, from 0, is on the left-hand side) "    \
-      "differs from NVIDIA's in class or size");                           \
-  static_assert(                                                           \
-      Compare<name##_v##version, PFN_cu##name##_v##version>::SameResult(), \
-      "cu" #name " at version " #version                                   \
+#define KVSWAP_CHECK_FUNCTION(name, version)                                   \
+  static_assert(                                                               \
+      Compare<name##_v##version, PFN_cu##name##_v##version>::OurArity() ==     \
+          Compare<name##_v##version, PFN_cu##name##_v##version>::TheirArity(), \
+      "cu" #name " at version " #version                                       \
+      ": our type takes another number of arguments than NVIDIA's");           \
+  static_assert(                                                               \
+      Compare<name##_v##version,                                               \
+              PFN_cu##name##_v##version>::FirstDifferentArgument() == kNone,   \
+      "cu" #name " at version " #version                                       \
+      ": an argument (its position, from 0, is on the left-hand side) "        \
+      "differs from NVIDIA's in class or size");                               \
+  static_assert(                                                               \
+      Compare<name##_v##version, PFN_cu##name##_v##version>::SameResult(),     \
+      "cu" #name " at version " #version                                       \
       ": the result differs from NVIDIA's in class or size");
 
 #define KVSWAP_CHECK_ROW(name, version, need) \
@@ -163,22 +162,22 @@ static_assert(!Compare<MemcpyBatchAsync_v12080,
 // Sizes, alignments, offsets
 // ---------------------------------------------------------------------------
 
-#define KVSWAP_CHECK_TYPE(ours, theirs)                                     \
-  static_assert(ClassOf<ours>() == ClassOf<theirs>(),                       \
-                #ours " is of another class than " #theirs);                \
-  static_assert(sizeof(ours) == sizeof(theirs),                             \
-                "sizeof(" #ours ") differs from sizeof(" #theirs ")");      \
-  static_assert(alignof(ours) == alignof(theirs),                           \
+#define KVSWAP_CHECK_TYPE(ours, theirs)                                \
+  static_assert(ClassOf<ours>() == ClassOf<theirs>(),                  \
+                #ours " is of another class than " #theirs);           \
+  static_assert(sizeof(ours) == sizeof(theirs),                        \
+                "sizeof(" #ours ") differs from sizeof(" #theirs ")"); \
+  static_assert(alignof(ours) == alignof(theirs),                      \
                 "alignof(" #ours ") differs from alignof(" #theirs ")");
 
-#define KVSWAP_CHECK_FIELD(ours, our_field, theirs, their_field)            \
-  static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field), \
-                #ours "::" #our_field " lies at another offset than "       \
-                #theirs "::" #their_field);                                 \
-  static_assert(Equivalent<decltype(ours::our_field),                       \
-                           decltype(theirs::their_field)>(),                \
-                #ours "::" #our_field " differs in class or size from "     \
-                #theirs "::" #their_field);
+#define KVSWAP_CHECK_FIELD(ours, our_field, theirs, their_field)              \
+  static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field),   \
+                #ours "::" #our_field " lies at another offset than " #theirs \
+                      "::" #their_field);                                     \
+  static_assert(                                                              \
+      Equivalent<decltype(ours::our_field), decltype(theirs::their_field)>(), \
+      #ours "::" #our_field " differs in class or size from " #theirs         \
+            "::" #their_field);
 
 KVSWAP_CHECK_TYPE(Result, CUresult)
 KVSWAP_CHECK_TYPE(Device, CUdevice)
@@ -212,10 +211,10 @@ KVSWAP_CHECK_FIELD(MemcpyAttributes, flags, CUmemcpyAttributes, flags)
 // Enumerators and special handles
 // ---------------------------------------------------------------------------
 
-#define KVSWAP_CHECK_VALUE(ours, theirs)                         \
-  static_assert(static_cast<long long>(ours) ==                  \
-                    static_cast<long long>(theirs),              \
-                #ours " has another value than " #theirs);
+#define KVSWAP_CHECK_VALUE(ours, theirs)                              \
+  static_assert(                                                      \
+      static_cast<long long>(ours) == static_cast<long long>(theirs), \
+      #ours " has another value than " #theirs);
 
 KVSWAP_CHECK_VALUE(kSuccess, CUDA_SUCCESS)
 KVSWAP_CHECK_VALUE(kErrorInvalidValue, CUDA_ERROR_INVALID_VALUE)

@@ -6,8 +6,8 @@
 namespace kvswap::abi {
 
 // CUDA_VERSION of the toolkit whose <cuda.h> cuda_driver_types.h was checked
-// against, as 12080 for 12.8; 0 where the build had no toolkit. Nothing but this
-// number depends on the toolkit.
+// against, as 12080 for 12.8; 0 where the build had no toolkit. Nothing but
+// this number depends on the toolkit.
 extern const int kToolkitVersion;
 
 }  // namespace kvswap::abi

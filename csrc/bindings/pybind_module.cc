@@ -20,6 +20,7 @@
 #include "csrc/bindings/stream_handle.h"
 #include "csrc/bindings/swap_result.h"
 #include "csrc/bindings/torch_objects.h"
+#include "csrc/bindings/without_gil.h"
 #include "csrc/kvswap.h"
 
 namespace kvswap::bindings {
@@ -44,25 +45,20 @@ class Call {
   }
 
   SwapResult Swap() {
-    int status;
-    {
-      py::gil_scoped_release unlocked;
-      status = kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(),
-                                        count(), stream_, &options_, &result_);
-    }
+    const int status = WithoutGil([this] {
+      return kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
+                                      stream_, &options_, &result_);
+    });
     ThrowUnlessOk(status, result_);
     return SwapResult(result_);
   }
 
   py::object Plan() {
     kvswap_plan plan = KVSWAP_PLAN_INIT;
-    int status;
-    {
-      py::gil_scoped_release unlocked;
-      status =
-          kvswap_plan_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
-                                   stream_, &options_, &plan, &result_);
-    }
+    const int status = WithoutGil([this, &plan] {
+      return kvswap_plan_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
+                                      stream_, &options_, &plan, &result_);
+    });
     ThrowUnlessOk(status, result_);
     return MakePlan(plan);
   }
@@ -89,8 +85,10 @@ class Call {
 
   int32_t FindDevice() const {
     int32_t device = -1;
-    py::gil_scoped_release unlocked;
-    kvswap_find_device(src_ptrs(), dst_ptrs(), sizes(), count(), &device);
+    WithoutGil([this, &device] {
+      return kvswap_find_device(src_ptrs(), dst_ptrs(), sizes(), count(),
+                                &device);
+    });
     return device;
   }
 
@@ -153,11 +151,8 @@ void DefineFastCall(py::module_& module, const char* doc) {
 
 py::object DriverInfo() {
   kvswap_driver_info info = KVSWAP_DRIVER_INFO_INIT;
-  {
-    // The first look-up loads the driver library.
-    py::gil_scoped_release unlocked;
-    kvswap_get_driver_info(&info);
-  }
+  // The first look-up loads the driver library.
+  WithoutGil([&info] { return kvswap_get_driver_info(&info); });
   return MakeDriverInfo(info);
 }
 

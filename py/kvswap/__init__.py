@@ -26,18 +26,31 @@ used, ``stats`` what has been submitted. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
 neither torch, NumPy nor a GPU, and calls no function of the driver.
 
+``get_include`` and its like say where the C ABI lies for programs in other languages.
+
 ``python -m kvswap demo`` shows an offload round.
 """
 
-from kvswap._core import (
-    SwapResult,
-    __version__,
-    driver_info,
-    plan,
-    stats,
-    swap_blocks_batch,
-)
+try:
+    from kvswap._core import (
+        SwapResult,
+        __version__,
+        driver_info,
+        plan,
+        stats,
+        swap_blocks_batch,
+    )
+except ImportError as error:
+    from kvswap._import_problem import explain
+
+    raise ImportError(explain(error)) from error
 from kvswap.errors import SwapError, UnsupportedError
+from kvswap.installation import (
+    get_cmake_dir,
+    get_include,
+    get_library_dir,
+    get_pkgconfig_dir,
+)
 from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
 
 __all__ = [
@@ -51,6 +64,10 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "driver_info",
+    "get_cmake_dir",
+    "get_include",
+    "get_library_dir",
+    "get_pkgconfig_dir",
     "plan",
     "stats",
     "swap_blocks_batch",

@@ -1,10 +1,14 @@
-"""The array library of the demo: torch, or NumPy where torch is missing.
+"""The arrays of the demo: torch's, else NumPy's, else the standard library's.
 
-Both do the same few things here; arrays of the one are never mixed with the other's.
+All do the same few things here; arrays of the one are never mixed with another's.
 """
 
 from __future__ import annotations
 
+import array
+import ctypes
+import platform
+import random
 from typing import Any, Protocol
 
 
@@ -27,6 +31,15 @@ class ArrayLibrary(Protocol):
     def filled(self, blocks: int, value: int) -> Any:
         """The same value for each block, int64 of shape (blocks,)."""
 
+    def addresses(self, base: int, table: Any, block_bytes: int) -> Any:
+        """Where the blocks of a table are, in a cache that begins at `base`."""
+
+    def pick(self, blocks: Any, table: Any) -> Any:
+        """A copy of the blocks, in the order of the table."""
+
+    def byte(self, blocks: Any, block: int, byte: int) -> int:
+        """One byte of an array of blocks."""
+
     def of_memory(self, memory: memoryview, block_bytes: int) -> Any:
         """uint8 over a buffer, without a copy, of shape (-1, block_bytes)."""
 
@@ -40,7 +53,23 @@ class ArrayLibrary(Protocol):
         """Block and byte of the first difference of two arrays of blocks, or None."""
 
 
-class Torch:
+class _Indexed:
+    """What arrays that compute and index as NumPy's have in common."""
+
+    def addresses(self, base: int, table: Any, block_bytes: int) -> Any:
+        """See ArrayLibrary."""
+        return base + table * block_bytes
+
+    def pick(self, blocks: Any, table: Any) -> Any:
+        """See ArrayLibrary."""
+        return blocks[table]
+
+    def byte(self, blocks: Any, block: int, byte: int) -> int:
+        """See ArrayLibrary."""
+        return int(blocks[block, byte])
+
+
+class Torch(_Indexed):
     """torch; its tensors may also be on a GPU."""
 
     def __init__(self, seed: int) -> None:
@@ -93,7 +122,7 @@ class Torch:
         return block, byte
 
 
-class Numpy:
+class Numpy(_Indexed):
     """NumPy."""
 
     def __init__(self, seed: int) -> None:
@@ -142,17 +171,75 @@ class Numpy:
         return block, byte
 
 
-def choose_array_library(seed: int) -> Torch | Numpy:
-    """torch if it is installed, else NumPy.
+class StandardLibrary:
+    """Python alone: arrays of blocks are two-dimensional memoryviews."""
 
-    Raises:
-        ImportError: neither is installed.
-    """
-    try:
-        return Torch(seed)
-    except ImportError:
-        pass
-    try:
-        return Numpy(seed)
-    except ImportError:
-        raise ImportError("the demo needs torch or NumPy") from None
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.description = f"arrays of Python {platform.python_version()} alone"
+
+    def random_blocks(self, blocks: int, block_bytes: int) -> Any:
+        """See ArrayLibrary."""
+        content = bytearray(self._random.randbytes(blocks * block_bytes))
+        return self.of_memory(memoryview(content), block_bytes)
+
+    def random_table(self, blocks: int) -> Any:
+        """See ArrayLibrary."""
+        return array.array("q", self._random.sample(range(blocks), blocks))
+
+    def numbers(self, blocks: int) -> Any:
+        """See ArrayLibrary."""
+        return array.array("q", range(blocks))
+
+    def filled(self, blocks: int, value: int) -> Any:
+        """See ArrayLibrary."""
+        return array.array("q", [value]) * blocks
+
+    def empty_blocks(self, blocks: int, block_bytes: int) -> Any:
+        """See ArrayLibrary."""
+        return self.of_memory(memoryview(bytearray(blocks * block_bytes)), block_bytes)
+
+    def address(self, array: Any) -> int:
+        """See ArrayLibrary."""
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.cast("B")))
+
+    def addresses(self, base: int, table: Any, block_bytes: int) -> Any:
+        """See ArrayLibrary."""
+        return array.array("q", [base + number * block_bytes for number in table])
+
+    def pick(self, blocks: Any, table: Any) -> Any:
+        """See ArrayLibrary."""
+        flat, block_bytes = blocks.cast("B"), blocks.shape[1]
+        picked = bytearray().join(
+            flat[number * block_bytes : (number + 1) * block_bytes] for number in table
+        )
+        return self.of_memory(memoryview(picked), block_bytes)
+
+    def byte(self, blocks: Any, block: int, byte: int) -> int:
+        """See ArrayLibrary."""
+        return int(blocks[block, byte])
+
+    def of_memory(self, memory: memoryview, block_bytes: int) -> Any:
+        """See ArrayLibrary."""
+        shape = (memory.nbytes // block_bytes, block_bytes)
+        return memory.cast("B").cast("B", shape)
+
+    def first_difference(self, actual: Any, expected: Any) -> tuple[int, int] | None:
+        """See ArrayLibrary."""
+        flat_actual, flat_expected = actual.cast("B"), expected.cast("B")
+        if flat_actual == flat_expected:
+            return None
+        pairs = zip(flat_actual, flat_expected, strict=True)
+        position = next(i for i, (one, other) in enumerate(pairs) if one != other)
+        block, byte = divmod(position, actual.shape[1])
+        return block, byte
+
+
+def choose_array_library(seed: int) -> ArrayLibrary:
+    """torch if it is installed, else NumPy, else Python's own arrays."""
+    for library in (Torch, Numpy):
+        try:
+            return library(seed)
+        except ImportError:
+            pass
+    return StandardLibrary(seed)

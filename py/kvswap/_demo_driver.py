@@ -102,7 +102,8 @@ def choose_driver(device: int, simulate: bool, simulated_version: str) -> DemoDr
         environment = kvswap_sim.environment(simulated_version, devices=device + 1)
     except (ImportError, FileNotFoundError) as error:
         raise NoDriverError(
-            f"no GPU is used ({reason}), and there is no simulated driver ({error})"
+            f"no GPU is used ({reason}), and there is no simulated driver ({error}). "
+            f"Install that: {sys.executable} -m pip install 'kvswap[sim]'"
         ) from error
     os.environ.update(environment)
     return DemoDriver(CudaDriver(environment["KVSWAP_LIBCUDA"]), True, reason)

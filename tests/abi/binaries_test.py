@@ -30,9 +30,15 @@ def _interface(path: Path) -> dict[str, set[str]]:
         imports: set[str] = set()
         exports: set[str] = set()
         for symbol in symbols.iter_symbols():
+            # Of a symbol version itself: some linkers add one.
+            if symbol["st_shndx"] == "SHN_ABS":
+                continue
             is_import = symbol["st_shndx"] == "SHN_UNDEF"
             (imports if is_import else exports).add(symbol.name)
-        needed = {str(tag.needed) for tag in dynamic.iter_tags("DT_NEEDED")}
+        needed = {
+            str(tag.needed)  # type: ignore[attr-defined]  # it is there for this kind
+            for tag in dynamic.iter_tags("DT_NEEDED")
+        }
     return {"imports": imports, "exports": exports, "needed": needed}
 
 

@@ -22,8 +22,8 @@ _CUDA_LIBRARY = re.compile(r"lib(cuda|cudart|nvrtc|torch|c10)\b.*")
 
 
 def _binaries() -> list[Path]:
-    package = Path(kvswap.__file__).parent
-    return [package / "_core.so", package / "libkvswap.so"]
+    module = Path(kvswap._core.__file__)
+    return [module, module.parent / "libkvswap.so"]
 
 
 def _undefined_symbols(path: Path) -> list[str]:
@@ -41,7 +41,10 @@ def _needed_libraries(path: Path) -> list[str]:
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynamic")
         assert isinstance(section, DynamicSection)
-        return [str(tag.needed) for tag in section.iter_tags("DT_NEEDED")]
+        return [
+            str(tag.needed)  # type: ignore[attr-defined]  # it is there for this kind
+            for tag in section.iter_tags("DT_NEEDED")
+        ]
 
 
 @pytest.mark.parametrize("path", _binaries(), ids=lambda path: path.name)

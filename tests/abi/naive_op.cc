@@ -1,8 +1,8 @@
-// A control of the ABI matrix: the driver's batch call made directly, through the
-// declaration in <cuda.h>. It compiles with the headers of CUDA 12.8 and 12.9, with no
-// older ones, which lack the function, and with no newer ones, where its name stands for
-// another function with eight arguments. What it compiles to cannot be loaded on a driver
-// that does not export the symbol.
+// A control of the ABI matrix: the driver's batch call made directly, through
+// the declaration in <cuda.h>. It compiles with the headers of CUDA 12.8
+// and 12.9, with no older ones, which lack the function, and with no newer
+// ones, where its name stands for another function with eight arguments. What
+// it compiles to cannot be loaded on a driver that does not export the symbol.
 
 #include <cuda.h>
 

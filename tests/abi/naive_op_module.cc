@@ -17,8 +17,15 @@ PyMethodDef methods[] = {
 };
 
 PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "naive_op", nullptr, 0,      methods,
-    nullptr,               nullptr,    nullptr, nullptr,
+    PyModuleDef_HEAD_INIT,
+    "naive_op",
+    nullptr,
+    0,
+    methods,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 }  // namespace

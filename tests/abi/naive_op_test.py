@@ -24,7 +24,9 @@ def run_naive_op(folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def driver_folder(tmp_path: pathlib.Path, request: pytest.FixtureRequest):
+def driver_folder(
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> pathlib.Path:
     """A folder whose libcuda.so.1 is the library that the variable `request.param` names."""
     library = pathlib.Path(os.environ[request.param]).absolute()
     (tmp_path / "libcuda.so.1").symlink_to(library)
@@ -32,7 +34,9 @@ def driver_folder(tmp_path: pathlib.Path, request: pytest.FixtureRequest):
 
 
 @pytest.mark.parametrize("driver_folder", ["DRIVER_12_8", "DRIVER_13_0"], indirect=True)
-def test_control_imports_and_runs_where_the_driver_exports_the_symbol(driver_folder):
+def test_control_imports_and_runs_where_the_driver_exports_the_symbol(
+    driver_folder: pathlib.Path,
+) -> None:
     completed = run_naive_op(driver_folder)
 
     assert completed.returncode == 0, completed.stderr
@@ -41,7 +45,9 @@ def test_control_imports_and_runs_where_the_driver_exports_the_symbol(driver_fol
 
 
 @pytest.mark.parametrize("driver_folder", ["DRIVER_12_4"], indirect=True)
-def test_import_fails_where_the_driver_lacks_the_symbol(driver_folder):
+def test_import_fails_where_the_driver_lacks_the_symbol(
+    driver_folder: pathlib.Path,
+) -> None:
     completed = run_naive_op(driver_folder)
 
     assert completed.returncode != 0
@@ -49,7 +55,7 @@ def test_import_fails_where_the_driver_lacks_the_symbol(driver_folder):
     assert "undefined symbol: cuMemcpyBatchAsync" in completed.stderr
 
 
-def test_import_fails_without_a_driver(tmp_path):
+def test_import_fails_without_a_driver(tmp_path: pathlib.Path) -> None:
     completed = run_naive_op(tmp_path)
 
     assert completed.returncode != 0

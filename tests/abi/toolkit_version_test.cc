@@ -1,5 +1,5 @@
-// kToolkitVersion is the CUDA_VERSION of the toolkit of this row of the matrix, and 0
-// outside the matrix.
+// kToolkitVersion is the CUDA_VERSION of the toolkit of this row of the matrix,
+// and 0 outside the matrix.
 
 #include "csrc/abi/toolkit_version.h"
 
@@ -10,7 +10,8 @@ int main() {
   const char* toolkit = std::getenv("KVSWAP_MATRIX_TOOLKIT");
   int major = 0;
   int minor = 0;
-  if (toolkit != nullptr && std::sscanf(toolkit, "%d.%d", &major, &minor) != 2) {
+  if (toolkit != nullptr &&
+      std::sscanf(toolkit, "%d.%d", &major, &minor) != 2) {
     std::printf("KVSWAP_MATRIX_TOOLKIT is no version: %s\n", toolkit);
     return 1;
   }

@@ -1,6 +1,7 @@
 /* The C ABI from C99: the header compiles, names resolve, structures of older
  * and newer callers are understood. Runs without a driver. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,13 @@ static int swap_nothing(const kvswap_options* options) {
 }
 
 static void test_names(void) {
-  CHECK(strcmp(kvswap_version_string(), "0.1.0") == 0);
-  CHECK(kvswap_version_number() == 100);
+  char version[32];
+  snprintf(version, sizeof(version), "%d.%d.%d", KVSWAP_VERSION_MAJOR,
+           KVSWAP_VERSION_MINOR, KVSWAP_VERSION_PATCH);
+  CHECK(strcmp(kvswap_version_string(), version) == 0);
+  CHECK(kvswap_version_number() == KVSWAP_VERSION_MAJOR * 10000 +
+                                       KVSWAP_VERSION_MINOR * 100 +
+                                       KVSWAP_VERSION_PATCH);
   CHECK(strcmp(kvswap_engine_name(KVSWAP_ENGINE_BATCH), "batch") == 0);
   CHECK(strcmp(kvswap_engine_name(99), "unknown") == 0);
   CHECK(strcmp(kvswap_engine_name(-1), "unknown") == 0);

@@ -7,13 +7,19 @@ import ctypes
 import mmap
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import kvswap
 import kvswap_sim
-from kvswap.testing.cuda_driver import CudaDriver, Stream
+from kvswap.testing.cuda_driver import (
+    CudaDriver,
+    DeviceMemory,
+    PinnedMemory,
+    Registration,
+    Stream,
+)
 from tests.engine.calls import swap
 
 _PAGE = mmap.PAGESIZE
@@ -108,16 +114,18 @@ def test_an_address_that_is_no_memory(
         bad = 0x10000 if kind == "wild" else 0x4000_0000_0000_0000
         size, fault = 64, bad
     host = driver.pinned_memory(2 * _PAGE)
-    columns = [[host.address, host.address + 64, bad], [good.address, 0, good.address]]
+    sources = [host.address, host.address + 64, bad]
+    destinations = [good.address, 0, good.address]
     if side == "destination":
-        columns.reverse()
-        columns[0][1], columns[1][1] = columns[1][1], columns[0][1]
-    error = refused(simulator, *columns, [64, 0, size], handle)
+        sources, destinations = destinations, sources
+        sources[1], destinations[1] = destinations[1], sources[1]
+    error = refused(simulator, sources, destinations, [64, 0, size], handle)
     assert error.index == 2
     name = "src_ptrs" if side == "source" else "dst_ptrs"
     assert f"{name}[2] = {bad:#x}" in str(error)
     assert f"address {fault:#x}" in str(error)
     memory = error.source_memory if side == "source" else error.destination_memory
+    assert memory is not None
     assert memory.kind == "none"
     if kind == "no_access":
         _LIBC.mprotect(address + _PAGE, _PAGE, mmap.PROT_READ | mmap.PROT_WRITE)
@@ -156,10 +164,10 @@ def test_a_mapping_past_the_end_of_its_file(
         os.ftruncate(file.fileno(), _PAGE)
     address = address_of(mapping)
     device = driver.device_memory(2 * _PAGE)
-    ends = [[address], [device.address]]
+    sources, destinations = [address], [device.address]
     if side == "destination":
-        ends.reverse()
-    error = refused(simulator, *ends, [2 * _PAGE], handle)
+        sources, destinations = destinations, sources
+    error = refused(simulator, sources, destinations, [2 * _PAGE], handle)
     assert error.index == 0
     assert f"{address + _PAGE:#x}" in str(error) or side == "destination"
 
@@ -174,25 +182,25 @@ def test_a_range_past_its_end(
     side: str,
 ) -> None:
     mapping = mmap.mmap(-1, 4 * _PAGE)
-    memory = {
+    makers: dict[str, Callable[[], DeviceMemory | PinnedMemory | Registration]] = {
         "device": lambda: driver.device_memory(1000),
         "pinned": lambda: driver.pinned_memory(1000),
         "managed": lambda: driver.managed_memory(1000),
         "registered": lambda: driver.register(address_of(mapping) + 100, 1000),
-    }[kind]()
+    }
+    memory = makers[kind]()
     other = driver.device_memory(4096)
-    ends = [
-        [memory.address, memory.address + 900],
-        [other.address, other.address + 999],
-    ]
+    sources = [memory.address, memory.address + 900]
+    destinations = [other.address, other.address + 999]
     if side == "destination":
-        ends.reverse()
-    assert swap(*ends, [1000, 100], stream=handle).submitted == 2
+        sources, destinations = destinations, sources
+    assert swap(sources, destinations, [1000, 100], stream=handle).submitted == 2
     driver.synchronize()
-    error = refused(simulator, *ends, [1000, 101], handle)
+    error = refused(simulator, sources, destinations, [1000, 101], handle)
     assert error.index == 1
     assert "1 bytes past the end" in str(error)
     blamed = error.source_memory if side == "source" else error.destination_memory
+    assert blamed is not None
     assert (blamed.range_start, blamed.range_size) == (memory.address, 1000)
     expected = "pinned" if kind == "registered" else kind
     assert blamed.kind == expected
@@ -255,6 +263,7 @@ def test_virtual_memory(
     error = refused(simulator, [host.address], [border + 1], [granularity], handle)
     assert "1 bytes past the end" in str(error)
     error = refused(simulator, [host.address], [border + granularity], [1], handle)
+    assert error.destination_memory is not None
     assert error.destination_memory.kind == "none"
 
 

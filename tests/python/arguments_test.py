@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import kvswap
 import numpy
 import pytest
 import torch
+
+import kvswap
 
 ARRAYS = ["src_ptrs", "dst_ptrs", "sizes"]
 

@@ -8,12 +8,12 @@ import mmap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import kvswap
 import numpy
 import pytest
 import torch
-from kvswap.testing.cuda_driver import CudaDriver
 
+import kvswap
+from kvswap.testing.cuda_driver import CudaDriver
 from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 
 
@@ -51,7 +51,7 @@ def tensor(values: Sequence[int]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.int64)
 
 
-class Subclass(torch.Tensor):
+class Subclass(torch.Tensor):  # type: ignore[misc]  # torch is Any to mypy
     """A tensor of a class that is not torch's own."""
 
 

@@ -45,7 +45,6 @@ def swap_without(packages: Sequence[str], import_too: Sequence[str]) -> dict[str
 
     import kvswap
     from kvswap.testing.cuda_driver import CudaDriver
-
     from tests.python.descriptors import make_blocks
 
     driver = CudaDriver()
@@ -94,7 +93,6 @@ def stop_in_driver(function: str, pipe: str) -> dict[str, Any]:
     """
     import kvswap
     from kvswap.testing.cuda_driver import CudaDriver
-
     from tests.python.descriptors import make_blocks
 
     os.mkfifo(pipe)
@@ -199,7 +197,6 @@ def swap_on_each_stream() -> dict[str, Any]:
     import kvswap
     import kvswap_sim
     from kvswap.testing.cuda_driver import CudaDriver
-
     from tests.python.descriptors import make_blocks
 
     driver = CudaDriver()

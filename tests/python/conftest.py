@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import kvswap_sim
 import pytest
-from kvswap.testing.cuda_driver import CudaDriver
 
+import kvswap_sim
+from kvswap.testing.cuda_driver import CudaDriver
 from tests.python.descriptors import Blocks, make_blocks
 
 # Before the first call of kvswap: a process resolves its driver once. Child processes

@@ -8,11 +8,11 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 import kvswap
 import kvswap_sim
-import pytest
 from kvswap.testing.cuda_driver import CudaDriver, Stream
-
 from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers, make_blocks
 
 INVALID_VALUE = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import kvswap_sim
 import pytest
 
+import kvswap_sim
 from tests import child_process
 
 

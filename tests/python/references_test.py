@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import kvswap
 import numpy
 import pytest
 import torch
 
+import kvswap
 from tests.python.descriptors import Blocks, integers
 
 ROUNDS = 200

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import kvswap
-import kvswap_sim
 import pytest
 import torch
-from kvswap.testing.cuda_driver import CudaDriver, Stream
 
+import kvswap
+import kvswap_sim
+from kvswap.testing.cuda_driver import CudaDriver, Stream
 from tests.python.descriptors import Blocks, integers, make_blocks
 
 

@@ -7,8 +7,9 @@ import inspect
 import pathlib
 from typing import Any
 
-import kvswap
 import pytest
+
+import kvswap
 from kvswap import _core
 
 STUB = ast.parse(

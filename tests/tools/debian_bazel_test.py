@@ -20,16 +20,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).absolute().parents[2]
-TOOLS = ROOT / "tools"
-if str(TOOLS) not in sys.path:
-    sys.path.insert(0, str(TOOLS))
-
 import debian_bazel
 import debian_bazel_apt as apt
 import debian_bazel_prefix as prefix_module
 import debian_bazel_recipe as recipe
 from debian_bazel_report import Problem, Progress
+
+ROOT = Path(__file__).absolute().parents[2]
+TOOLS = ROOT / "tools"
 
 AMD64 = recipe.MACHINE_KINDS["x86_64"]
 
