@@ -12,8 +12,8 @@ class Shim {
 
   bool ok() const { return memcpy_async_ != nullptr; }
 
-  // A function of the driver as of the toolkit that this was compiled with; null
-  // where the driver has none.
+  // A function of the driver as of the toolkit that this was compiled with;
+  // null where the driver has none.
   void* Find(const char* name) const;
 
   CUresult Copy(CUdeviceptr destination, CUdeviceptr source, size_t size,

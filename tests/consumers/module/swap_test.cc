@@ -1,4 +1,5 @@
-// Swaps three blocks out of "GPU memory" of the simulated driver and compares them.
+// Swaps three blocks out of "GPU memory" of the simulated driver and compares
+// them.
 
 #include <dlfcn.h>
 
@@ -22,8 +23,7 @@ template <typename... Arguments>
 void Driver(const char* name, Arguments... arguments) {
   static void* const library = dlopen(std::getenv("KVSWAP_LIBCUDA"), RTLD_NOW);
   Check(library != nullptr, "the driver's library loads");
-  auto function =
-      reinterpret_cast<int (*)(Arguments...)>(dlsym(library, name));
+  auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library, name));
   Check(function != nullptr && function(arguments...) == 0, name);
 }
 
