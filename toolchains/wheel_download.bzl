@@ -4,12 +4,15 @@ pip does the download, so that indexes, mirrors, proxies and wheel folders that
 the machine's pip is set up for are honoured, and checks the hashes.
 """
 
-load("//toolchains/python:interpreter.bzl", "find_python", "last_line")
+load("//toolchains/python:interpreter.bzl", "PYTHON_VARIABLE", "find_python", "last_line")
 
-def _explain(lock, output):
+def _explain(python, lock, output):
     """What went wrong in pip, in a line that names the fix."""
     if "No module named pip" in output:
-        return "python3 has no pip. Install it (Debian: apt-get install python3-pip)"
+        return "{} has no pip. Install it (Debian: apt-get install python3-pip), or name a Python that has it: --repo_env={}=PATH".format(
+            python,
+            PYTHON_VARIABLE,
+        )
     if "DO NOT MATCH THE HASHES" in output:
         return ("the index serves a file whose SHA-256 is not in {}. If the release was really rebuilt, " +
                 "update the lock file; otherwise do not trust that index").format(lock)
@@ -51,7 +54,7 @@ def unpack_wheels(repository_ctx, lock, timeout):
     if result.return_code != 0:
         fail("kvswap: @{}: {}".format(
             repository_ctx.name,
-            _explain(lock.basename, result.stdout + result.stderr),
+            _explain(python, lock.basename, result.stdout + result.stderr),
         ))
 
     for wheel in repository_ctx.path("wheels").readdir():

@@ -29,11 +29,14 @@ def _cuda_hub_repository_impl(repository_ctx):
             setting = Label("//toolchains/cuda:is_" + version),
             toolkit = "@{}//:toolkit".format(repository),
         ))
-    for special in ["custom", "none"]:
+    for special, toolkit in {
+        "custom": Label("//toolchains/cuda:checked_custom_toolkit"),
+        "none": Label("//toolchains/cuda:none_toolkit"),
+    }.items():
         build.append(_toolchain(
             name = special,
             setting = Label("//toolchains/cuda:is_" + special),
-            toolkit = Label("//toolchains/cuda:{}_toolkit".format(special)),
+            toolkit = toolkit,
         ))
     repository_ctx.file("BUILD.bazel", "\n".join(build))
 

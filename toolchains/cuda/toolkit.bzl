@@ -1,6 +1,7 @@
 """CUDA toolkits: the provider, and rules to define, select and use one."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//toolchains/cc:header_check.bzl", "label_text", "missing_header")
 load(":toolkits.bzl", "NO_TOOLKIT", "cuda_version_number")
 
 CudaToolkitInfo = provider(
@@ -29,6 +30,22 @@ def _toolkit_providers(version, cuda_version, headers, files):
     ]
 
 def _cuda_toolkit_impl(ctx):
+    numbers = ctx.attr.version.split(".")
+    if len(numbers) != 2 or not all([number.isdigit() for number in numbers]):
+        fail("kvswap: cuda_toolkit {}: version \"{}\" is not of the form \"12.4\"".format(
+            label_text(ctx.label),
+            ctx.attr.version,
+        ))
+    for header in ["cuda.h", "cudaTypedefs.h"]:
+        problem = missing_header(ctx.attr.headers, header)
+        if problem:
+            fail(("kvswap: `headers` of the cuda_toolkit {} is {}, which {}. " +
+                  "It needs a cc_library with <{}> on its include path").format(
+                label_text(ctx.label),
+                label_text(ctx.attr.headers.label),
+                problem,
+                header,
+            ))
     return _toolkit_providers(
         version = ctx.attr.version,
         cuda_version = cuda_version_number(ctx.attr.version),
@@ -56,7 +73,6 @@ too: register, ahead of kvswap's, a `toolchain()` of type
         "headers": attr.label(
             doc = "A cc_library with <cuda.h> and <cudaTypedefs.h> on its include path.",
             mandatory = True,
-            providers = [CcInfo],
         ),
         "version": attr.string(
             doc = "Major and minor version, as \"12.4\".",
@@ -87,6 +103,31 @@ def _unset_cuda_toolkit_impl(_ctx):
 unset_cuda_toolkit = rule(
     doc = "Default of the label flag custom_toolkit: an error that says so.",
     implementation = _unset_cuda_toolkit_impl,
+    provides = [CudaToolkitInfo, platform_common.ToolchainInfo],
+)
+
+def _custom_cuda_toolkit_impl(ctx):
+    toolkit = ctx.attr.toolkit
+    if CudaToolkitInfo not in toolkit:
+        fail(("kvswap: --@kvswap//toolchains/cuda:custom_toolkit points to {}, which is no cuda_toolkit. " +
+              "Define one around the headers: load(\"@kvswap//toolchains/cuda:toolkit.bzl\", \"cuda_toolkit\")").format(
+            label_text(toolkit.label),
+        ))
+    return [
+        toolkit[DefaultInfo],
+        toolkit[platform_common.ToolchainInfo],
+        toolkit[CudaToolkitInfo],
+    ]
+
+custom_cuda_toolkit = rule(
+    doc = "The toolkit that the label flag custom_toolkit points to.",
+    implementation = _custom_cuda_toolkit_impl,
+    attrs = {
+        "toolkit": attr.label(
+            doc = "The label_flag.",
+            mandatory = True,
+        ),
+    },
     provides = [CudaToolkitInfo, platform_common.ToolchainInfo],
 )
 

@@ -1,0 +1,81 @@
+"""A module that depends on kvswap, and what it can rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from tests.consumers.nested_bazel import NestedBazel, checkout
+
+CONSUMER = "module"
+
+STABLE: dict[str, str] = json.loads(os.environ["STABLE_LABELS"])
+INTERNAL: dict[str, str] = json.loads(os.environ["INTERNAL_LABELS"])
+
+
+def test_it_builds_and_copies(bazel: NestedBazel) -> None:
+    bazel.succeed("test", "//...")
+
+
+def test_nothing_is_fetched_that_it_does_not_use(bazel: NestedBazel) -> None:
+    bazel.succeed("build", "//...")
+    fetched = bazel.repositories()
+    assert any("kvswap_pybind11" in name for name in fetched), "names are as expected"
+    needless = re.compile(r"kvswap_cuda_\d|kvswap_python_dev|buildifier|torch")
+    assert [name for name in fetched if needless.search(name)] == []
+
+
+def test_it_reaches_no_tests_and_no_toolkit(bazel: NestedBazel) -> None:
+    reached = bazel.succeed("cquery", "deps(//...)").splitlines()
+    assert any("//csrc/engine:engine" in label for label in reached)
+    needless = re.compile(r"kvswap[~+]?//(tests|docs|tools)\b|kvswap_cuda_\d|_dev\b")
+    assert [label for label in reached if needless.search(label)] == []
+
+
+def test_every_stable_label_resolves(bazel: NestedBazel) -> None:
+    package = bazel.folder / "stable_labels"
+    package.mkdir()
+    loads: list[str] = []
+    targets: list[str] = []
+    for label in STABLE:
+        file, _, symbol = label.partition("%")
+        if symbol:
+            loads.append(f'load("@kvswap{file}", _{len(loads)} = "{symbol}")')
+        else:
+            targets.append(f"@kvswap{label}")
+    (package / "BUILD").write_text("\n".join(loads), encoding="utf-8")
+
+    answer = bazel.succeed("query", f"//stable_labels:all + set({' '.join(targets)})")
+    assert len(answer.split()) == len(targets)
+    # Nobody has a custom toolkit here, and there is nothing to build.
+    buildable = [t for t in targets if not t.endswith((":custom_toolkit", "_type"))]
+    bazel.succeed("build", "--nobuild", "//stable_labels:all", *buildable)
+
+
+def test_nothing_else_is_public(bazel: NestedBazel) -> None:
+    # Not in the root package: a query takes all root packages for the same one.
+    onlooker = bazel.folder / "onlooker"
+    onlooker.mkdir()
+    (onlooker / "BUILD").write_text('filegroup(name = "onlooker")', encoding="utf-8")
+    # tests/ has packages that other repositories cannot load; its shared files are in
+    # the package itself.
+    packages = [
+        f"@kvswap//{folder.name}/..."
+        for folder in checkout().iterdir()
+        if folder.name != "tests" and not folder.is_symlink()
+        if list(folder.glob("**/BUILD"))
+    ]
+    everything = " + ".join([*packages, "@kvswap//:*", "@kvswap//tests:*"])
+    seen = bazel.succeed(
+        "query", "--output=label_kind", f"visible(//onlooker, {everything})"
+    )
+    labels = {
+        re.sub(r"^.*kvswap[~+]?//", "//", label)
+        for label in (line.split()[-1] for line in seen.splitlines())
+    }
+    promised = {
+        label if ":" in label else f"{label}:{label.rpartition('/')[2]}"
+        for label in [*STABLE, *INTERNAL]
+    }
+    assert labels - promised == set()
