@@ -35,6 +35,7 @@ STABLE_LABELS = {
     "//toolchains/cuda:toolkit.bzl%cuda_toolkit": "rule: a toolkit of your own",
     "//toolchains/python:headers": "flag: `Python.h`",
     "//toolchains/python:pybind11": "flag: pybind11's headers",
+    "//toolchains/python:version": "flag: which of the machine's Pythons `headers` are of",
     "//toolchains:repositories.bzl%kvswap_register_toolchains": "WORKSPACE: registers the toolkits",
     "//toolchains:repositories.bzl%kvswap_repositories": "WORKSPACE: declares what kvswap needs",
     "//toolchains:rule_sets.bzl%kvswap_rule_sets": "WORKSPACE: declares missing rule sets",
