@@ -173,7 +173,6 @@ def test_the_bill_of_materials(tmp_path: Path, source: Path) -> None:
     assert {part["name"] for part in compiler["components"]} == {
         "libc++",
         "libc++abi",
-        "libunwind",
     }
     dependencies = {item["ref"]: item for item in bill["dependencies"]}
     assert dependencies["pkg:pypi/kvswap@0.1.0"]["dependsOn"] == [
@@ -266,8 +265,22 @@ def test_wheels_of_another_version(
 def test_wheels_of_another_distribution(
     tmp_path: Path, source: Path, capsys: Capture
 ) -> None:
-    wheel = make_wheel(tmp_path, name="other")
-    assert f"{wheel}: is of other, not of kvswap" in _refused(capsys, source, wheel)
+    wheels = [make_wheel(tmp_path), make_wheel(tmp_path, name="other")]
+    message = _refused(capsys, source, *wheels)
+    assert f"{wheels[1]}: is of other, not of kvswap or kvswap-sim" in message
+    assert str(wheels[0]) not in message
+
+
+def test_the_simulated_driver_is_released_with_kvswap(
+    tmp_path: Path, source: Path, capsys: Capture
+) -> None:
+    simulated = make_wheel(tmp_path / "wheels", name="kvswap_sim", python="py3")
+    message = _refused(capsys, source, simulated)
+    assert f"{simulated.parent}: no wheel is of kvswap" in message
+    kvswap = make_wheel(tmp_path / "wheels")
+    assert _run(source, tmp_path / "dist", tmp_path / "wheels") == 0
+    names = {path.name for path in (tmp_path / "dist").glob("*.whl")}
+    assert names == {simulated.name, kvswap.name}
 
 
 def test_two_wheels_of_one_name(tmp_path: Path, source: Path, capsys: Capture) -> None:

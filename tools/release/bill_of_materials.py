@@ -26,8 +26,9 @@ from release.wheel_files import DISTRIBUTION, Wheel
 PYBIND11_LOCK = Path("toolchains/python/pybind11.lock")
 COMPILER_LOCK = Path("toolchains/cc/release/zig.lock")
 
-# What the release compiler links into every binary, out of its own sources.
-_RUNTIME_LIBRARIES = ("libc++", "libc++abi", "libunwind")
+# What the release compiler links into every binary, out of its own sources. The unwinder
+# is the system's.
+_RUNTIME_LIBRARIES = ("libc++", "libc++abi")
 _RUNTIME_LICENSE = "Apache-2.0 WITH LLVM-exception"
 
 # Serial numbers are names in this space.

@@ -19,6 +19,9 @@ from packaging.version import InvalidVersion, Version
 
 DISTRIBUTION = "kvswap"
 
+# Of all wheels of a release: kvswap itself, and the simulated driver.
+DISTRIBUTIONS = (DISTRIBUTION, "kvswap-sim")
+
 
 class WheelError(Exception):
     """A file that is no wheel; the message names it."""
@@ -128,11 +131,16 @@ def find_wheels(paths: Iterable[Path]) -> list[Path]:
 
 def refusals(wheels: list[Wheel], version: str) -> Iterator[str]:
     """Why these wheels do not belong together in a release of that version."""
+    if DISTRIBUTION not in {wheel.distribution for wheel in wheels}:
+        yield f"{wheels[0].path.parent}: no wheel is of {DISTRIBUTION}"
     by_name: dict[str, Wheel] = {}
     for wheel in wheels:
         yield from wheel.problems
-        if wheel.distribution != DISTRIBUTION:
-            yield f"{wheel.path}: is of {wheel.distribution}, not of {DISTRIBUTION}"
+        if wheel.distribution not in DISTRIBUTIONS:
+            yield (
+                f"{wheel.path}: is of {wheel.distribution}, not of "
+                f"{' or '.join(DISTRIBUTIONS)}"
+            )
         if wheel.version != Version(version):
             yield (
                 f"{wheel.path}: is of version {wheel.version}, and toolchains/version.bzl "
