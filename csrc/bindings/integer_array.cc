@@ -180,14 +180,14 @@ void IntegerArray::RefuseColumns(py::ssize_t columns) const {
 }
 
 void IntegerArray::ThrowNotAnArray(py::handle object) const {
-  std::string message = Name() +
-                        " must be a torch CPU tensor, a NumPy array or another "
-                        "buffer, of int64 or uint64, not " +
-                        DescribeType(object);
-  if (columns_ != 1) {
-    message += " (or a list of pairs)";
-  } else if (PyList_Check(object.ptr()) != 0 ||
-             PyTuple_Check(object.ptr()) != 0) {
+  const bool is_table = columns_ != 1;
+  std::string message =
+      Name() + " must be " + (is_table ? "a list of pairs, " : "") +
+      "a torch CPU tensor, a NumPy array or another buffer, of int64 or "
+      "uint64, not " +
+      DescribeType(object);
+  if (!is_table && (PyList_Check(object.ptr()) != 0 ||
+                    PyTuple_Check(object.ptr()) != 0)) {
     message += "; array.array(\"q\", " + Name() + ") makes a buffer of it";
   }
   throw py::type_error(message);
