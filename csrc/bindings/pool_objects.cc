@@ -144,10 +144,15 @@ std::int32_t FindDevice(const kvswap_pool& source,
   return device;
 }
 
+// `keep(ticket, kept)` is called where there is a ticket, before the pools can
+// be invalidated: what invalidates them waits for what is kept.
 py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
                     py::handle stream, py::handle engine, py::handle src_access,
                     py::handle max_batch, py::handle strict, bool check,
-                    bool layers, bool wants_ticket) {
+                    bool layers, bool wants_ticket, py::handle keep,
+                    py::handle kept) {
+  const Regions::Use source_use(source);
+  const Regions::Use destination_use(destination);
   RefuseInvalid(source, "source");
   RefuseInvalid(destination, "destination");
   const TorchObjects* torch = FindTorch();
@@ -168,20 +173,17 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
 
   kvswap_result result = KVSWAP_RESULT_INIT;
   kvswap_ticket* ticket = nullptr;
-  int status = KVSWAP_OK;
-  {
-    const Regions::Use source_use(source);
-    const Regions::Use destination_use(destination);
-    status = WithoutGil([&] {
-      return kvswap_swap_pools(&source_pool, &destination_pool,
-                               pair_array.data(), pair_array.count(), handle,
-                               &options, wants_ticket ? &ticket : nullptr,
-                               &result);
-    });
-  }
+  const int status = WithoutGil([&] {
+    return kvswap_swap_pools(&source_pool, &destination_pool, pair_array.data(),
+                             pair_array.count(), handle, &options,
+                             wants_ticket ? &ticket : nullptr, &result);
+  });
   ThrowUnlessOk(status, result);
   py::object events = py::none();
-  if (ticket != nullptr) events = py::cast(std::make_unique<Ticket>(ticket));
+  if (ticket != nullptr) {
+    events = py::cast(std::make_unique<Ticket>(ticket));
+    keep(events, kept);
+  }
   return py::make_tuple(SwapResult(result), std::move(events));
 }
 

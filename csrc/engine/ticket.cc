@@ -23,7 +23,20 @@ bool HasFunctions(const driver::DriverTable& table) {
 Ticket::~Ticket() {
   // An event may be destroyed before what it was recorded after is done, and
   // whether or not a stream captures.
-  for (const LayerEvent& entry : events_) table_.EventDestroy(entry.event);
+  for (const LayerEvent& entry : events_) {
+    CallWithContext(table_.EventDestroy, entry.event);
+  }
+}
+
+template <typename Function>
+int Ticket::CallWithContext(Function function, abi::Event event) const {
+  const int code = function(event);
+  if (code != abi::kErrorInvalidContext) return code;
+  ScopedContext context(table_);
+  kvswap_result report;
+  InitReport(&report);
+  if (!context.Enter(Stream(nullptr), device_, &report)) return code;
+  return function(event);
 }
 
 bool Ticket::CreateEvents(const PoolCopies& copies, int device,
@@ -90,8 +103,9 @@ bool Ticket::Query(std::int32_t layer, bool* done,
   *done = true;
   if (event == nullptr) return true;
   const RelaxedCaptureMode mode(table_);
-  const int code =
-      mode.code() == abi::kSuccess ? table_.EventQuery(event) : mode.code();
+  const int code = mode.code() == abi::kSuccess
+                       ? CallWithContext(table_.EventQuery, event)
+                       : mode.code();
   *done = code == abi::kSuccess;
   return code == abi::kSuccess || code == abi::kErrorNotReady ||
          FailDriverCall(table_, code, "cuEventQuery of a ticket", report);
@@ -102,8 +116,9 @@ bool Ticket::Wait(std::int32_t layer, kvswap_result* report) const {
   if (!Find(layer, &event, report)) return false;
   if (event == nullptr) return true;
   const RelaxedCaptureMode mode(table_);
-  const int code = mode.code() == abi::kSuccess ? table_.EventSynchronize(event)
-                                                : mode.code();
+  const int code = mode.code() == abi::kSuccess
+                       ? CallWithContext(table_.EventSynchronize, event)
+                       : mode.code();
   return code == abi::kSuccess ||
          FailDriverCall(table_, code, "cuEventSynchronize of a ticket", report);
 }

@@ -49,6 +49,11 @@ class Ticket {
   // there is no such layer.
   bool Find(std::int32_t layer, abi::Event* event, kvswap_result* report) const;
 
+  // Calls `function(event)`; where the driver misses a current context on this
+  // thread, once more with one of the copies' device.
+  template <typename Function>
+  int CallWithContext(Function function, abi::Event event) const;
+
   const driver::DriverTable& table_;
   int device_ = -1;
   std::vector<LayerEvent> events_;  // in the order in which they are recorded

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 from kvswap.argument_types import IntegerArray, Pairs, Stream
@@ -95,6 +95,8 @@ def _swap_pools(
     check: bool,
     layers: bool,
     ticket: bool,
+    keep: Callable[[_Ticket, tuple[object, ...]], None],
+    kept: tuple[object, ...],
     /,
 ) -> tuple[SwapResult, _Ticket | None]: ...
 def _locate_buffer(buffer: object, /) -> tuple[int, int, bool]: ...

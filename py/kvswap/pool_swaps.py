@@ -82,9 +82,9 @@ def copy_blocks(
         check,
         layers,
         ticket,
+        in_flight.keep,
+        (src_pool, dst_pool, src_pool._owners, dst_pool._owners),
     )
-    if events is not None:
-        in_flight.keep(events, (src_pool, dst_pool, src_pool._owners, dst_pool._owners))
     if result.pageable:
         _warn_of_pageable()
     return Ticket(result, events, src_pool.layers if layers else None)

@@ -35,9 +35,7 @@ def test_a_round(version: str) -> None:
         environment=kvswap_sim.environment(version),
     )
     assert outcome["right"] == [True, True]
-    assert outcome["engine"] == (
-        "batch" if version in drivers.WITH_BATCH else "loop"
-    )
+    assert outcome["engine"] == ("batch" if version in drivers.WITH_BATCH else "loop")
     assert outcome["present"] == sorted(_NEW_FUNCTIONS)
     assert outcome["left"] == {"events": 0, "registrations": 0}
     assert outcome["violations"] == []

@@ -76,6 +76,16 @@ def test_heads_apart() -> None:
     assert bytes_of(pool, 5) == stored[:, 5].contiguous().numpy().tobytes()
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_regions_come_in_the_order_of_dimensions(transposed: bool) -> None:
+    """Whatever their order in memory: views in the same order correspond."""
+    stored = torch.arange(2 * 3 * 4 * 8, dtype=torch.int32).view(2, 3, 4, 8)
+    view = stored.transpose(0, 1) if transposed else stored
+    pool = kvswap.BlockPool(view, block_dim=2)
+    assert len(pool.regions) == 6
+    assert bytes_of(pool, 1) == view[:, :, 1].contiguous().numpy().tobytes()
+
+
 def test_blocks_with_gaps() -> None:
     tensor = torch.arange(4 * 32, dtype=torch.int32).view(4, 32)[:, 4:20]
     pool = kvswap.BlockPool(tensor)

@@ -202,6 +202,7 @@ def test_control_any_order(
         simulator.seed = seed
         driver.fill_async(memory.address, 0, _BLOCK_BYTES, stream)
         stream.synchronize()
+        simulator.hold()
         driver.fill_async(memory.address, 7, _BLOCK_BYTES, stream)
         kvswap.swap_out(
             gpu, host, [(0, 0)], stream=stream, src_access=src_access

@@ -249,6 +249,32 @@ def test_an_error_of_the_driver(
     ticket.wait()
 
 
+def test_a_driver_that_misses_a_context(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    pools: tuple[ModelPool, ModelPool],
+    stream: Stream,
+) -> None:
+    """Error 201 on a thread without a context: asked again with the device's."""
+    outcome: list[bool] = []
+
+    def body() -> None:
+        ticket = kvswap.swap_in(
+            pools[0].pool, pools[1].pool, _PAIRS, stream=stream, layers=True
+        )
+        for function in ("cuEventSynchronize", "cuEventQuery", "cuEventDestroy"):
+            simulator.fail(function, 201)
+        ticket.layer(2).wait()
+        ticket.wait()
+        outcome.append(ticket.layer(0).done())
+        outcome.append(driver.current_context() == 0)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    assert outcome == [True, True]
+
+
 class Owner:
     """Stands for a tensor."""
 

@@ -25,9 +25,7 @@ class Environment:
         self.folder = folder
         self.python = folder / "bin" / "python"
         # Its pip is the one of the tests' Python: `pip --python`.
-        subprocess.run(
-            [interpreter, "-m", "venv", "--without-pip", folder], check=True
-        )
+        subprocess.run([interpreter, "-m", "venv", "--without-pip", folder], check=True)
         self.site_packages = Path(
             self.run(
                 "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"
