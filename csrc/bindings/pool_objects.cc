@@ -210,9 +210,8 @@ class Registration {
     ThrowUnlessOk(status, result);
   }
   ~Registration() {
-    if (InterpreterIsThere()) {
-      kvswap_unregister_host_memory(registration_, nullptr);
-    }
+    // Large memory takes seconds.
+    if (registration_ != nullptr && InterpreterIsThere()) Unregister(nullptr);
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
@@ -223,13 +222,16 @@ class Registration {
 
   void Close() {
     kvswap_result result = KVSWAP_RESULT_INIT;
-    kvswap_registration* closed = std::exchange(registration_, nullptr);
-    const int status = WithoutGil(
-        [&] { return kvswap_unregister_host_memory(closed, &result); });
-    ThrowUnlessOk(status, result);
+    ThrowUnlessOk(Unregister(&result), result);
   }
 
  private:
+  int Unregister(kvswap_result* result) {
+    kvswap_registration* closed = std::exchange(registration_, nullptr);
+    return WithoutGil(
+        [&] { return kvswap_unregister_host_memory(closed, result); });
+  }
+
   py::object memory_;  // what owns it; let go of after the registration
   kvswap_registration* registration_ = nullptr;
 };

@@ -95,7 +95,7 @@ bool PoolCopies::CheckRegion(Side which, std::size_t index,
   const char* fault = nullptr;
   if (region.block_bytes == 0) {
     fault = "its blocks have no bytes";
-  } else if (region.base == nullptr) {
+  } else if (region.base == nullptr && pool.block_count != 0) {
     fault = "its base is null";
   } else if (region.reserved != 0 || region.layer < 0) {
     fault = "its layer is below zero, or what is reserved is not zero";

@@ -121,6 +121,16 @@ def test_an_empty_pool(gpu: ModelPool) -> None:
     refused(ValueError, "which has 0 blocks", gpu.pool, empty)
 
 
+def test_pools_without_blocks() -> None:
+    """As of an empty tensor, which has no address: nothing can be copied."""
+    pools = [
+        kvswap.BlockPool(numpy.zeros((0, 16), dtype=numpy.uint8)),
+        kvswap.BlockPool.from_regions([(0, 16, 16)], 0),
+    ]
+    assert kvswap.copy_blocks(*pools, [], stream=2).done()
+    refused(ValueError, "which has 0 blocks", *pools)
+
+
 @pytest.mark.parametrize("spread", [1, 10**9], ids=["dense", "sparse"])
 def test_two_pairs_that_write_one_block(spread: int) -> None:
     """Also where ids are so far apart that a bit for each would be too many."""

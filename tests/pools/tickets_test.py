@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
+import pathlib
 import random
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -333,6 +337,45 @@ def test_invalidate_waits(
     gc.collect()
     assert alive() is None
     assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
+
+
+_EXIT_WITH_COPIES_UNDER_WAY = """
+import kvswap, kvswap_sim
+from kvswap.testing.cuda_driver import CudaDriver
+
+driver = CudaDriver()
+context = driver.retain_primary(0)
+with context.current():
+    memory = driver.device_memory(64)
+    gpu = kvswap.BlockPool.from_regions([(memory.address, 16, 16)], 4, device=0)
+    host = kvswap.pinned_pool(gpu, 4)
+    kvswap_sim.Simulator().hold()
+    ticket = kvswap.swap_out(gpu, host, [(0, 1)], stream=2)
+    other = kvswap.swap_out(gpu, host, [(0, 2)], stream=2)
+    del other
+"""
+
+
+def test_nothing_is_given_back_at_exit(tmp_path: pathlib.Path) -> None:
+    """The driver may be gone before the interpreter's last objects are."""
+    trace = tmp_path / "calls"
+    child = subprocess.run(
+        [sys.executable, "-c", _EXIT_WITH_COPIES_UNDER_WAY],
+        env={
+            **os.environ,
+            **kvswap_sim.environment("13.0", trace=str(trace)),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+    names = [call.name for call in kvswap_sim.read_trace(str(trace))]
+    assert names.count("cuEventCreate") == 2
+    assert names.count("cuMemHostRegister") == 1
+    assert "cuEventDestroy" not in names
+    assert "cuMemHostUnregister" not in names
 
 
 def test_a_driver_without_events() -> None:
