@@ -122,8 +122,8 @@ bool Registration::RegisterChunks(std::uintptr_t address,
                                   unsigned int flags, kvswap_result* report) {
   const RelaxedCaptureMode mode(table_);
   if (mode.code() != abi::kSuccess) {
-    return FailDriverCall(table_, mode.code(),
-                          "cuThreadExchangeStreamCaptureMode", report);
+    return FailOtherDriverCall(table_, mode.code(),
+                               "cuThreadExchangeStreamCaptureMode", report);
   }
   std::size_t start = 0;
   for (std::size_t end : ends) {
@@ -166,7 +166,7 @@ bool Registration::Unregister(kvswap_result* report) {
   const int code =
       mode.code() == abi::kSuccess ? UnregisterChunks() : mode.code();
   return code == abi::kSuccess ||
-         FailDriverCall(table_, code, "cuMemHostUnregister", report);
+         FailOtherDriverCall(table_, code, "cuMemHostUnregister", report);
 }
 
 int Registration::UnregisterChunks() {

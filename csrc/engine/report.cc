@@ -73,6 +73,14 @@ bool FailDriverCall(const driver::DriverTable& table, int error,
               report->submitted);
 }
 
+bool FailOtherDriverCall(const driver::DriverTable& table, int error,
+                         const char* what, kvswap_result* report) {
+  report->cuda_error = error;
+  return Fail(report, KVSWAP_ERROR_DRIVER,
+              "the driver answered %s (%d) to %s%s",
+              DriverErrorName(table, error), error, what, ErrorAdvice(error));
+}
+
 bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
               const char* name, kvswap_result* report) {
   const bool is_batch = report->engine == KVSWAP_ENGINE_BATCH;

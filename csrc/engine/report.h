@@ -35,6 +35,10 @@ const char* DriverErrorName(const driver::DriverTable& table, int error);
 bool FailDriverCall(const driver::DriverTable& table, int error,
                     const char* what, kvswap_result* report);
 
+// The same where no copies are submitted: functions of tickets, registrations.
+bool FailOtherDriverCall(const driver::DriverTable& table, int error,
+                         const char* what, kvswap_result* report);
+
 // A copy call of the engine in `report` that answered with `error`, out of
 // `copies` to submit. `name` is Copies::NameCopy of the one at fault, which has
 // been blamed by BlameCopy; null where the driver blamed none. Returns false.

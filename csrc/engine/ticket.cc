@@ -108,7 +108,7 @@ bool Ticket::Query(std::int32_t layer, bool* done,
                        : mode.code();
   *done = code == abi::kSuccess;
   return code == abi::kSuccess || code == abi::kErrorNotReady ||
-         FailDriverCall(table_, code, "cuEventQuery of a ticket", report);
+         FailOtherDriverCall(table_, code, "cuEventQuery of a ticket", report);
 }
 
 bool Ticket::Wait(std::int32_t layer, kvswap_result* report) const {
@@ -120,7 +120,8 @@ bool Ticket::Wait(std::int32_t layer, kvswap_result* report) const {
                        ? CallWithContext(table_.EventSynchronize, event)
                        : mode.code();
   return code == abi::kSuccess ||
-         FailDriverCall(table_, code, "cuEventSynchronize of a ticket", report);
+         FailOtherDriverCall(table_, code, "cuEventSynchronize of a ticket",
+                             report);
 }
 
 bool Ticket::WaitStream(std::int32_t layer, void* handle,
@@ -143,13 +144,13 @@ bool Ticket::WaitStream(std::int32_t layer, void* handle,
   }
   int code = table_.StreamWaitEvent(stream.handle, event, 0);
   if (code != abi::kSuccess) {
-    return FailDriverCall(table_, code, "cuStreamWaitEvent of the stream",
-                          report);
+    return FailOtherDriverCall(table_, code, "cuStreamWaitEvent of the stream",
+                               report);
   }
   code = context.Leave();
   return code == abi::kSuccess ||
-         FailDriverCall(table_, code,
-                        "giving the thread its former context back", report);
+         FailOtherDriverCall(
+             table_, code, "giving the thread its former context back", report);
 }
 
 }  // namespace kvswap::engine

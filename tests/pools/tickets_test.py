@@ -250,6 +250,7 @@ def test_an_error_of_the_driver(
         with pytest.raises(kvswap.SwapError, match="LAUNCH_FAILED") as raised:
             call()
         assert raised.value.cuda_error == 719
+        assert "submitted" not in str(raised.value)
     ticket.wait()
 
 
