@@ -41,7 +41,8 @@ int Ticket::CallWithContext(Function function, abi::Event event) const {
 
 bool Ticket::CreateEvents(const PoolCopies& copies, int device,
                           kvswap_result* report) {
-  if (!HasFunctions(table_)) {
+  // No copies need no driver.
+  if (copies.count() != 0 && !HasFunctions(table_)) {
     return Fail(report, KVSWAP_ERROR_UNSUPPORTED,
                 "the driver lacks functions of events, which a ticket needs "
                 "(kvswap_get_driver_entry tells which): make the call without "
