@@ -50,7 +50,7 @@ class Worker(threading.Thread):
     def __init__(
         self, gpu: kvswap.BlockPool, host: kvswap.BlockPool, stream: Stream, waits: bool
     ) -> None:
-        super().__init__()
+        super().__init__(daemon=True)
         self.jobs: queue.Queue[Job | None] = queue.Queue()
         self._gpu, self._host = gpu, host
         self._stream = stream
@@ -59,22 +59,24 @@ class Worker(threading.Thread):
     def run(self) -> None:
         """Serves jobs until there are no more."""
         while (job := self.jobs.get()) is not None:
-            if self._waits:
-                self._stream.wait_event(job.ready)
-            if job.is_store:
-                # Read in stream order (the default), so after `ready`.
-                job.ticket = kvswap.swap_out(
-                    self._gpu, self._host, job.pairs, stream=self._stream
-                )
-            else:
-                job.ticket = kvswap.swap_in(
-                    self._host,
-                    self._gpu,
-                    job.pairs,
-                    stream=self._stream,
-                    layers=True,
-                )
-            job.submitted.set()
+            try:
+                self._serve(job)
+            finally:
+                # Whoever waits must see that there is no ticket.
+                job.submitted.set()
+
+    def _serve(self, job: Job) -> None:
+        if self._waits:
+            self._stream.wait_event(job.ready)
+        if job.is_store:
+            # Read in stream order (the default), so after `ready`.
+            job.ticket = kvswap.swap_out(
+                self._gpu, self._host, job.pairs, stream=self._stream
+            )
+        else:
+            job.ticket = kvswap.swap_in(
+                self._host, self._gpu, job.pairs, stream=self._stream, layers=True
+            )
 
 
 class Engine:
