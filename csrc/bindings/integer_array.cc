@@ -186,8 +186,8 @@ void IntegerArray::ThrowNotAnArray(py::handle object) const {
       "a torch CPU tensor, a NumPy array or another buffer, of int64 or "
       "uint64, not " +
       DescribeType(object);
-  if (!is_table && (PyList_Check(object.ptr()) != 0 ||
-                    PyTuple_Check(object.ptr()) != 0)) {
+  if (!is_table &&
+      (PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0)) {
     message += "; array.array(\"q\", " + Name() + ") makes a buffer of it";
   }
   throw py::type_error(message);

@@ -123,12 +123,10 @@ def test_an_empty_pool(gpu: ModelPool) -> None:
 
 def test_pools_without_blocks() -> None:
     """As of an empty tensor, which has no address: nothing can be copied."""
-    pools = [
-        kvswap.BlockPool(numpy.zeros((0, 16), dtype=numpy.uint8)),
-        kvswap.BlockPool.from_regions([(0, 16, 16)], 0),
-    ]
-    assert kvswap.copy_blocks(*pools, [], stream=2).done()
-    refused(ValueError, "which has 0 blocks", *pools)
+    source = kvswap.BlockPool(numpy.zeros((0, 16), dtype=numpy.uint8))
+    destination = kvswap.BlockPool.from_regions([(0, 16, 16)], 0)
+    assert kvswap.copy_blocks(source, destination, [], stream=2).done()
+    refused(ValueError, "which has 0 blocks", source, destination)
 
 
 @pytest.mark.parametrize("spread", [1, 10**9], ids=["dense", "sparse"])
