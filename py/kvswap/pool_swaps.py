@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from kvswap import _core, in_flight
-from kvswap.tickets import Ticket
+from kvswap.tickets import Ticket, make_ticket
 
 if TYPE_CHECKING:
     from kvswap.argument_types import Pairs, Stream
@@ -87,7 +87,7 @@ def copy_blocks(
     )
     if result.pageable:
         _warn_of_pageable()
-    return Ticket(result, events, src_pool.layers if layers else None)
+    return make_ticket(result, events, src_pool.layers if layers else None)
 
 
 def swap_out(

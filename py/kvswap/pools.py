@@ -45,6 +45,13 @@ class BlockPool:
         read_only: whether nothing may be copied to it.
     """
 
+    regions: tuple[Region, ...]
+    block_count: int
+    block_bytes: int
+    layers: tuple[int, ...]
+    device: int | None
+    read_only: bool
+
     def __init__(
         self,
         tensors: Any,

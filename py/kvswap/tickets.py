@@ -16,7 +16,10 @@ class Completion:
 
     __slots__ = ("_device", "_done", "_events", "_layer")
 
-    def __init__(
+    def __init__(self) -> None:
+        raise TypeError("tickets are made by copies between block pools alone")
+
+    def _set(
         self, events: _core._Ticket | None, device: int | None, layer: int, done: bool
     ) -> None:
         self._events = events
@@ -78,15 +81,8 @@ class Ticket(Completion):
 
     __slots__ = ("_layers", "result")
 
-    def __init__(
-        self,
-        result: _core.SwapResult,
-        events: _core._Ticket | None,
-        layers: tuple[int, ...] | None,
-    ) -> None:
-        super().__init__(events, result.device, _ALL_LAYERS, done=not result.submitted)
-        self.result = result
-        self._layers = layers
+    result: _core.SwapResult
+    _layers: tuple[int, ...] | None
 
     def layer(self, layer: int) -> Completion:
         """When one layer's copies are done; for calls with ``layers=True``.
@@ -102,15 +98,31 @@ class Ticket(Completion):
                 f"there is no layer {layer}: the pools have layers "
                 f"{self._layers[0]} to {self._layers[-1]}"
             )
-        return Completion(
-            self._events,
-            self.result.device,
-            layer,
-            done=self._done or not self.result.submitted,
-        )
+        completion = Completion.__new__(Completion)
+        completion._set(self._events, self.result.device, layer, self._done)
+        return completion
 
     def __repr__(self) -> str:
         state: Any = "unknown" if self._events is None and not self._done else None
         if state is None:
             state = "done" if self._done else "not known to be done"
         return f"<Ticket of {self.result.submitted} copies, {state}>"
+
+
+def make_ticket(
+    result: _core.SwapResult,
+    events: _core._Ticket | None,
+    layers: tuple[int, ...] | None,
+) -> Ticket:
+    """The ticket of a call.
+
+    Args:
+        result: what was submitted.
+        events: when it is done; None: nothing tells.
+        layers: the layers that the events know; None: they know none.
+    """
+    ticket = Ticket.__new__(Ticket)
+    ticket._set(events, result.device, _ALL_LAYERS, done=not result.submitted)
+    ticket.result = result
+    ticket._layers = layers
+    return ticket

@@ -340,6 +340,12 @@ def test_invalidate_waits(
     assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
 
 
+@pytest.mark.parametrize("kind", [kvswap.Ticket, kvswap.Completion])
+def test_tickets_are_made_by_calls_alone(kind: type[kvswap.Completion]) -> None:
+    with pytest.raises(TypeError, match="copies between block pools"):
+        kind()
+
+
 _EXIT_WITH_COPIES_UNDER_WAY = """
 import kvswap, kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
