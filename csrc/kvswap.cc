@@ -5,6 +5,7 @@
 
 #include "csrc/abi/toolkit_version.h"
 #include "csrc/driver/driver_table.h"
+#include "csrc/engine/descriptors.h"
 #include "csrc/engine/memory_query.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/plan.h"
@@ -24,23 +25,15 @@ using engine::Descriptors;
 static_assert(KVSWAP_ENGINE_LOOP < KVSWAP_ENGINE_SLOTS);
 static_assert(KVSWAP_REASON_SOURCE_ACCESS < KVSWAP_REASON_SLOTS);
 
-// Only the text of the message is copied, not what lies behind it.
-bool WriteResult(const kvswap_result& report, kvswap_result* out) {
-  kvswap_result known = KVSWAP_RESULT_INIT;
-  const std::size_t message_size = std::strlen(report.message) + 1;
-  std::memcpy(&known, &report, offsetof(kvswap_result, message) + message_size);
-  return engine::WriteStructure(known, out);
-}
-
 void DescribePlan(const engine::Plan& plan, const kvswap_result& report,
                   kvswap_plan* described) {
   described->engine = plan.engine();
   described->stream_kind = plan.stream().kind;
   described->capturing = plan.capturing() ? 1 : 0;
   described->device = report.device;
-  described->copies = plan.descriptors().count;
+  described->copies = plan.copies().count();
   described->dropped = report.dropped;
-  described->bytes = plan.bytes();
+  described->bytes = plan.copies().bytes();
   described->driver_calls = plan.DriverCalls();
   described->max_batch = plan.settings().max_batch;
   std::memcpy(described->unavailable, report.unavailable,
@@ -52,12 +45,13 @@ void Run(const Descriptors& descriptors, void* stream,
          const kvswap_options* options, kvswap_plan* described,
          kvswap_result* report) {
   try {
-    engine::Plan plan(driver::GetDriverTable(), descriptors, stream);
+    engine::DescriptorCopies copies(descriptors);
+    engine::Plan plan(driver::GetDriverTable(), &copies, stream);
     if (plan.Make(options, report)) {
       if (described != nullptr) {
         DescribePlan(plan, *report, described);
       } else {
-        engine::Submit(plan, report);
+        engine::Submit(plan, copies, report);
       }
     }
     plan.End(report);
@@ -98,7 +92,7 @@ int kvswap_swap_blocks_batch(const void* const* src_ptrs, void* const* dst_ptrs,
   kvswap::Run({src_ptrs, dst_ptrs, sizes, count}, stream, options, nullptr,
               &report);
   kvswap::engine::CountCall(report);
-  if (result != nullptr) kvswap::WriteResult(report, result);
+  kvswap::engine::WriteResult(report, result);
   return report.code;
 }
 
@@ -117,7 +111,7 @@ int kvswap_plan_blocks_batch(const void* const* src_ptrs, void* const* dst_ptrs,
   kvswap::Run({src_ptrs, dst_ptrs, sizes, count}, stream, options, &described,
               &report);
   kvswap::engine::WriteStructure(described, plan);
-  if (result != nullptr) kvswap::WriteResult(report, result);
+  kvswap::engine::WriteResult(report, result);
   return report.code;
 }
 

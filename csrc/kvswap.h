@@ -49,8 +49,8 @@ typedef enum kvswap_status {
   KVSWAP_ERROR_INVALID_ARGUMENT = 1,
   /* What was asked for cannot be honoured on this driver or stream: an engine
    * under KVSWAP_FLAG_STRICT, or source access DURING_API_CALL where the batch
-   * engine cannot run. kvswap_result.unavailable says why. Nothing was
-   * submitted. */
+   * engine cannot run (kvswap_result.unavailable says why); a ticket of copies
+   * that a graph captures. Nothing was submitted. */
   KVSWAP_ERROR_UNSUPPORTED = 2,
   /* No usable CUDA driver: see kvswap_get_driver_info. */
   KVSWAP_ERROR_NO_DRIVER = 3,
@@ -139,6 +139,12 @@ typedef struct kvswap_memory {
 /* An engine that was asked for by name and cannot run is an error
  * (KVSWAP_ERROR_UNSUPPORTED) instead of a fallback. */
 #define KVSWAP_FLAG_STRICT 1u
+/* Pool calls: two copies to one block, and a block that one pair reads and
+ * another writes, are errors instead of undefined. */
+#define KVSWAP_FLAG_CHECK 2u
+/* Pool calls: copies are submitted layer by layer, in ascending order of their
+ * numbers, and the ticket tells of each layer. */
+#define KVSWAP_FLAG_LAYERS 4u
 
 /* Options of a call. All zero is the default. */
 typedef struct kvswap_options {
@@ -163,7 +169,8 @@ typedef struct kvswap_options {
 
 #define KVSWAP_MESSAGE_SIZE 1024
 
-/* The outcome of a call. All indices are positions in the caller's arrays. */
+/* The outcome of a call. All indices are positions in the caller's arrays:
+ * descriptors, or of a pool call pairs. */
 typedef struct kvswap_result {
   size_t struct_size;
   int32_t code;       /* kvswap_status */
@@ -191,6 +198,10 @@ typedef struct kvswap_result {
   kvswap_memory destination_memory;
   /* What happened, to which descriptor, what to do; empty on success. */
   char message[KVSWAP_MESSAGE_SIZE];
+  size_t region; /* of a pool call, at fault; else KVSWAP_NO_INDEX */
+  /* Copies of which a side is host memory that is not pinned: the driver may
+   * stage them, and run them before the call returns. */
+  size_t pageable;
 } kvswap_result;
 
 #define KVSWAP_RESULT_INIT \
@@ -210,7 +221,9 @@ typedef struct kvswap_result {
    0,                      \
    {0, 0, 0, 0},           \
    {0, 0, 0, 0},           \
-   {0}}
+   {0},                    \
+   0,                      \
+   0}
 
 /* Submits `count` independent copies: sizes[i] bytes from src_ptrs[i] to
  * dst_ptrs[i].
@@ -278,6 +291,133 @@ KVSWAP_API int kvswap_find_device(const void* const* src_ptrs,
                                   void* const* dst_ptrs, const size_t* sizes,
                                   size_t count, int32_t* device);
 
+/* ---- Block pools ---------------------------------------------------------
+ */
+
+/* A part of every block of a pool: the part of block i is the `block_bytes`
+ * bytes from base + i * stride on. A pool is a set of regions: one for each
+ * layer's tensor, or for K and V each; of a layout that keeps all layers of a
+ * block together, one for each layer, `stride` apart. */
+typedef struct kvswap_region {
+  void* base;
+  size_t stride;      /* bytes from a block to the next; block_bytes at least */
+  size_t block_bytes; /* above zero */
+  int32_t layer;      /* for KVSWAP_FLAG_LAYERS; not below zero */
+  int32_t reserved;   /* zero */
+} kvswap_region;
+
+/* A paged cache. A description only: nothing is registered or kept. */
+typedef struct kvswap_pool {
+  size_t struct_size;
+  const kvswap_region* regions;
+  size_t region_count; /* above zero */
+  size_t block_count;  /* in each region */
+} kvswap_pool;
+
+#define KVSWAP_POOL_INIT {sizeof(kvswap_pool), NULL, 0, 0}
+
+/* Tells when copies are done. Made by kvswap_swap_pools. */
+typedef struct kvswap_ticket kvswap_ticket;
+
+/* Submits a copy of each region of each pair of blocks: of block pairs[2 * i]
+ * of `source` to block pairs[2 * i + 1] of `destination`, for `pair_count`
+ * pairs.
+ *
+ * Region r of the one pool corresponds to region r of the other. Their blocks
+ * are of one size, or those of one pool are k times those of the other, with
+ * one k for all regions. Ids then count blocks of the smaller size on both
+ * sides: id i of the pool with the larger blocks is, in each region, the bytes
+ *   base + (i / k) * stride + (i % k) * (block_bytes / k)
+ * and as many on as the other pool's block has.
+ *
+ * Ids are checked against both pools. What the regions point to is checked as
+ * in kvswap_swap_blocks_batch, for whole regions where that is possible.
+ * `stream`, `options` and `result` are as there; result->index is the pair at
+ * fault, result->region the region.
+ *
+ * `ticket` may be NULL. Else it receives a ticket for these copies, or NULL
+ * where the call fails. A capturing stream cannot give one, since its copies
+ * run when the graph is launched: KVSWAP_ERROR_UNSUPPORTED. */
+KVSWAP_API int kvswap_swap_pools(const kvswap_pool* source,
+                                 const kvswap_pool* destination,
+                                 const int64_t* pairs, size_t pair_count,
+                                 void* stream, const kvswap_options* options,
+                                 kvswap_ticket** ticket, kvswap_result* result);
+
+/* In place of a layer's number: all copies of a ticket. */
+#define KVSWAP_ALL_LAYERS ((int32_t)-1)
+
+/* Functions of tickets. `layer` is a layer's number, under KVSWAP_FLAG_LAYERS,
+ * or KVSWAP_ALL_LAYERS; layers are done in ascending order. `result` may be
+ * NULL. Any thread may call them, and none disturbs a stream's capture. The
+ * context that the copies ran in must still be there. */
+
+/* Writes to `*done` whether the copies are done: 1 or 0. Does not wait. */
+KVSWAP_API int kvswap_ticket_query(const kvswap_ticket* ticket, int32_t layer,
+                                   int32_t* done, kvswap_result* result);
+
+/* Waits for the copies. */
+KVSWAP_API int kvswap_ticket_wait(const kvswap_ticket* ticket, int32_t layer,
+                                  kvswap_result* result);
+
+/* Makes later work of `stream` wait for the copies; returns at once. Handles 0,
+ * 1 and 2 mean the current context's streams if it belongs to the device that
+ * the copies ran on, else that device's primary context's. A stream that
+ * captures cannot wait for work outside its graph: KVSWAP_ERROR_CAPTURE. */
+KVSWAP_API int kvswap_ticket_wait_stream(const kvswap_ticket* ticket,
+                                         int32_t layer, void* stream,
+                                         kvswap_result* result);
+
+/* Gives a ticket back; the copies are not waited for. NULL does nothing. */
+KVSWAP_API void kvswap_ticket_destroy(kvswap_ticket* ticket);
+
+/* ---- Host memory ----------------------------------------------------------
+ */
+
+/* kvswap_registration_options.flags */
+/* The memory may only be read, as that of a file mapped for reading. Not every
+ * device can register such memory: KVSWAP_ERROR_UNSUPPORTED. */
+#define KVSWAP_REGISTER_READ_ONLY 1u
+
+/* What to register. All zero is the default. */
+typedef struct kvswap_registration_options {
+  size_t struct_size;
+  /* Bytes of a block, from the first byte on: borders between chunks fall on
+   * borders of blocks, since the driver refuses a copy across. 0: anywhere. */
+  size_t block_bytes;
+  size_t max_chunk_bytes; /* of one chunk; 0: 64 GiB */
+  uint32_t flags;         /* KVSWAP_REGISTER_... */
+  uint32_t reserved;      /* zero */
+} kvswap_registration_options;
+
+#define KVSWAP_REGISTRATION_OPTIONS_INIT \
+  {sizeof(kvswap_registration_options), 0, 0, 0, 0}
+
+/* Host memory that is registered with the driver. */
+typedef struct kvswap_registration kvswap_registration;
+
+/* Registers (page-locks) `size` bytes of the caller's host memory from
+ * `address` on, for all devices, in the current context if it belongs to
+ * `device`, else in the device's primary context if it is active; with `device`
+ * -1 in the current context. In chunks, all or none: where one fails, those
+ * before it are taken back. Disturbs no stream's capture. */
+KVSWAP_API int kvswap_register_host_memory(
+    void* address, size_t size, int32_t device,
+    const kvswap_registration_options* options,
+    kvswap_registration** registration, kvswap_result* result);
+
+/* How many chunks it consists of. */
+KVSWAP_API size_t
+kvswap_registration_chunk_count(const kvswap_registration* registration);
+
+/* Takes a registration back; copies that use the memory must be done. NULL does
+ * nothing. */
+KVSWAP_API int kvswap_unregister_host_memory(kvswap_registration* registration,
+                                             kvswap_result* result);
+
+/* ---- The driver ----------------------------------------------------------
+ */
+
 /* The driver, as it was found. */
 typedef struct kvswap_driver_info {
   size_t struct_size;
@@ -321,7 +461,7 @@ KVSWAP_API int kvswap_get_driver_entry(size_t position,
 /* Counters of this process since its start. */
 typedef struct kvswap_statistics {
   size_t struct_size;
-  uint64_t calls;   /* of kvswap_swap_blocks_batch */
+  uint64_t calls;   /* of kvswap_swap_blocks_batch and kvswap_swap_pools */
   uint64_t errors;  /* of those, how many did not return KVSWAP_OK */
   uint64_t dropped; /* descriptors of size zero */
   uint64_t copies[KVSWAP_ENGINE_SLOTS]; /* descriptors submitted, per engine */

@@ -54,11 +54,13 @@ using Device = int;
 // CUdeviceptr: an address in the unified address space, host memory included.
 using DevicePointer = std::uint64_t;
 
-// CUcontext and CUstream: opaque handles.
+// CUcontext, CUstream and CUevent: opaque handles.
 struct OpaqueContext;
 struct OpaqueStream;
+struct OpaqueEvent;
 using Context = OpaqueContext*;
 using Stream = OpaqueStream*;
+using Event = OpaqueEvent*;
 
 // Handles that name a stream without being one. They mean the current
 // context's stream.
@@ -72,6 +74,20 @@ enum StreamCaptureStatus : int {
   kStreamCaptureStatusActive = 1,
   kStreamCaptureStatusInvalidated = 2,
 };
+
+// CUstreamCaptureMode
+enum StreamCaptureMode : int {
+  kStreamCaptureModeGlobal = 0,
+  kStreamCaptureModeThreadLocal = 1,
+  kStreamCaptureModeRelaxed = 2,
+};
+
+// CUevent_flags
+inline constexpr unsigned kEventDisableTiming = 2;
+
+// CU_MEMHOSTREGISTER_...
+inline constexpr unsigned kMemHostRegisterPortable = 1;
+inline constexpr unsigned kMemHostRegisterReadOnly = 8;
 
 // CUmemorytype
 enum MemoryType : unsigned {
@@ -176,6 +192,18 @@ using PointerGetAttributes_v7000 = Result (*)(unsigned int attribute_count,
 using MemcpyAsync_v4000 = Result (*)(DevicePointer destination,
                                      DevicePointer source, std::size_t size,
                                      Stream stream);
+using EventCreate_v2000 = Result (*)(Event* event, unsigned int flags);
+using EventRecord_v2000 = Result (*)(Event event, Stream stream);
+using EventQuery_v2000 = Result (*)(Event event);
+using EventSynchronize_v2000 = Result (*)(Event event);
+using EventDestroy_v4000 = Result (*)(Event event);
+using StreamWaitEvent_v3020 = Result (*)(Stream stream, Event event,
+                                         unsigned int flags);
+using ThreadExchangeStreamCaptureMode_v10010 =
+    Result (*)(StreamCaptureMode* mode);
+using MemHostRegister_v6050 = Result (*)(void* pointer, std::size_t size,
+                                         unsigned int flags);
+using MemHostUnregister_v4000 = Result (*)(void* pointer);
 // `attributes` and `attribute_indices` have `attribute_count` entries each (not
 // `count`); the first index is 0 and they increase strictly. `failed_index` is
 // relative to this call and SIZE_MAX where no copy is to blame; with stream

@@ -143,8 +143,9 @@ void ThrowUnlessOk(int status, const kvswap_result& result) {
   py::object type = py::module_::import("kvswap.errors").attr(type_name);
   py::object error = type(
       result.message, "status"_a = kvswap_status_name(status),
-      "index"_a = IndexOrNone(result.index), "cuda_error"_a = result.cuda_error,
-      "submitted"_a = result.submitted,
+      "index"_a = IndexOrNone(result.index),
+      "region"_a = IndexOrNone(result.region),
+      "cuda_error"_a = result.cuda_error, "submitted"_a = result.submitted,
       "submitted_bytes"_a = result.submitted_bytes,
       "source"_a = AddressOrNone(result, result.source),
       "destination"_a = AddressOrNone(result, result.destination),

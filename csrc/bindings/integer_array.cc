@@ -55,8 +55,8 @@ int64_t OrOf(const int64_t* values, size_t count) {
 }  // namespace
 
 IntegerArray::IntegerArray(py::handle object, const char* argument,
-                           const TorchObjects* torch)
-    : argument_(argument) {
+                           const TorchObjects* torch, py::ssize_t columns)
+    : argument_(argument), columns_(columns) {
   if (torch != nullptr &&
       PyObject_TypeCheck(object.ptr(), torch->tensor_type) != 0) {
     BorrowTensor(object, *torch);
@@ -102,6 +102,10 @@ void IntegerArray::BorrowTensor(py::handle tensor, const TorchObjects& torch) {
   }
   RefuseDimensions(
       PyLong_AsSsize_t(CallMethod(tensor, names.dimensions).ptr()));
+  if (columns_ != 1) {
+    RefuseColumns(
+        GetAttribute(tensor, names.shape)[py::int_(1)].cast<py::ssize_t>());
+  }
   size_ = PyLong_AsSize_t(CallMethod(tensor, names.element_count).ptr());
   py::object address;
   try {
@@ -145,28 +149,45 @@ void IntegerArray::BorrowBuffer(py::handle object) {
                          "machine's byte order");
   }
   RefuseDimensions(view.ndim);
+  if (columns_ != 1) RefuseColumns(view.shape[1]);
   is_signed_ = format == ItemFormat::kSigned;
   data_ = view.buf;
   size_ = static_cast<size_t>(view.len) / kItemSize;
   // No strides mean contiguous, and ctypes gives none even when asked for them.
-  if (size_ > 1 && view.strides != nullptr &&
-      view.strides[0] != static_cast<py::ssize_t>(kItemSize)) {
-    ThrowNotContiguous();
+  if (size_ <= 1 || view.strides == nullptr) return;
+  py::ssize_t expected = static_cast<py::ssize_t>(kItemSize);
+  for (int dimension = view.ndim - 1; dimension >= 0; --dimension) {
+    if (view.shape[dimension] > 1 && view.strides[dimension] != expected) {
+      ThrowNotContiguous();
+    }
+    expected *= view.shape[dimension];
   }
 }
 
 void IntegerArray::RefuseDimensions(py::ssize_t dimensions) const {
-  if (dimensions == 1) return;
+  const py::ssize_t expected = columns_ == 1 ? 1 : 2;
+  if (dimensions == expected) return;
   throw py::value_error(Name() + " has " + std::to_string(dimensions) +
-                        " dimensions; it must have 1");
+                        " dimensions; it must have " +
+                        std::to_string(expected));
+}
+
+void IntegerArray::RefuseColumns(py::ssize_t columns) const {
+  if (columns == columns_) return;
+  throw py::value_error(Name() + " has rows of " + std::to_string(columns) +
+                        "; it must have the shape (N, " +
+                        std::to_string(columns_) + ")");
 }
 
 void IntegerArray::ThrowNotAnArray(py::handle object) const {
-  std::string message = Name() +
-                        " must be a torch CPU tensor, a NumPy array or another "
-                        "buffer, of int64 or uint64, not " +
-                        DescribeType(object);
-  if (PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0) {
+  const bool is_table = columns_ != 1;
+  std::string message =
+      Name() + " must be " + (is_table ? "a list of pairs, " : "") +
+      "a torch CPU tensor, a NumPy array or another buffer, of int64 or "
+      "uint64, not " +
+      DescribeType(object);
+  if (!is_table &&
+      (PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0)) {
     message += "; array.array(\"q\", " + Name() + ") makes a buffer of it";
   }
   throw py::type_error(message);

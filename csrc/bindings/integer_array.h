@@ -28,16 +28,18 @@ class BufferView {
   Py_buffer view_ = {};
 };
 
-// A one-dimensional, contiguous array of int64 or uint64. The memory is the
-// Python object's: it is borrowed, and the object kept, while this lives.
+// A contiguous array of int64 or uint64, of one dimension or of rows of two.
+// The memory is the Python object's: it is borrowed, and the object kept, while
+// this lives.
 class IntegerArray {
  public:
   // `argument` names the array in messages and outlives this object; `torch` is
-  // FindTorch(). Throws TypeError for what is no such array, ValueError for one
-  // of another shape.
+  // FindTorch(). `columns` is 1 for one dimension, 2 for shape (N, 2). Throws
+  // TypeError for what is no such array, ValueError for one of another shape.
   IntegerArray(py::handle object, const char* argument,
-               const TorchObjects* torch);
+               const TorchObjects* torch, py::ssize_t columns = 1);
 
+  // Items, over all rows.
   size_t size() const { return size_; }
   const void* data() const { return data_; }
 
@@ -49,12 +51,14 @@ class IntegerArray {
   void BorrowTensor(py::handle tensor, const TorchObjects& torch);
   void BorrowBuffer(py::handle object);
   void RefuseDimensions(py::ssize_t dimensions) const;
+  void RefuseColumns(py::ssize_t columns) const;
   [[noreturn]] void ThrowNotAnArray(py::handle object) const;
   [[noreturn]] void ThrowNotContiguous() const;
 
   std::string Name() const { return argument_; }
 
   const char* argument_;
+  const py::ssize_t columns_;
   const void* data_ = nullptr;
   size_t size_ = 0;
   bool is_signed_ = false;

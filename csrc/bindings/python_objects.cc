@@ -35,6 +35,7 @@ const Names& GetNames() {
       Intern("is_contiguous"),
       Intern("is_cpu"),
       Intern("is_initialized"),
+      Intern("shape"),
       Intern("Tensor"),
       Intern("torch"),
       Intern("uint64"),

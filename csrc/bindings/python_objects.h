@@ -30,6 +30,7 @@ struct Names {
   PyObject* is_contiguous;
   PyObject* is_cpu;
   PyObject* is_initialized;
+  PyObject* shape;
   PyObject* tensor;  // "Tensor"
   PyObject* torch;
   PyObject* uint64;

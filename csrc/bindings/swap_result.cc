@@ -11,7 +11,7 @@ namespace {
 bool Equal(const SwapResult& a, const SwapResult& b) {
   const auto scalars = [](const SwapResult& result) {
     return std::tie(result.engine, result.device, result.submitted,
-                    result.submitted_bytes, result.dropped);
+                    result.submitted_bytes, result.dropped, result.pageable);
   };
   return scalars(a) == scalars(b) &&
          std::equal(std::begin(a.copies), std::end(a.copies), b.copies) &&
@@ -28,7 +28,7 @@ py::tuple GetState(const SwapResult& result) {
   }
   return py::make_tuple(result.engine, result.device, result.submitted,
                         result.submitted_bytes, result.dropped, copies,
-                        unavailable);
+                        unavailable, result.pageable);
 }
 
 SwapResult SetState(const py::tuple& state) {
@@ -44,6 +44,7 @@ SwapResult SetState(const py::tuple& state) {
     result.copies[engine] = copies[engine].cast<uint64_t>();
     result.unavailable[engine] = unavailable[engine].cast<int32_t>();
   }
+  result.pageable = state[7].cast<size_t>();
   return SwapResult(result);
 }
 
@@ -52,7 +53,7 @@ py::str GetRepr(py::handle result) {
              "SwapResult(engine={0.engine!r}, device={0.device}, "
              "submitted={0.submitted}, submitted_bytes={0.submitted_bytes}, "
              "dropped={0.dropped}, copies={0.copies}, "
-             "unavailable={0.unavailable})")
+             "unavailable={0.unavailable}, pageable={0.pageable})")
       .format(result);
 }
 
@@ -63,7 +64,8 @@ SwapResult::SwapResult(const kvswap_result& result)
       device(result.device),
       submitted(result.submitted),
       submitted_bytes(result.submitted_bytes),
-      dropped(result.dropped) {
+      dropped(result.dropped),
+      pageable(result.pageable) {
   std::copy(std::begin(result.copies), std::end(result.copies), copies);
   std::copy(std::begin(result.unavailable), std::end(result.unavailable),
             unavailable);
@@ -96,6 +98,10 @@ immutable and can be pickled.)");
                     "int: bytes of those copies.")
       .def_readonly("dropped", &SwapResult::dropped,
                     "int: descriptors of size zero, which copy nothing.")
+      .def_readonly("pageable", &SwapResult::pageable,
+                    "int: copies of which a side is host memory that is not "
+                    "pinned. The driver may stage them and run them before the "
+                    "call returns.")
       .def_property_readonly(
           "copies",
           [](const SwapResult& self) { return CountsOfEngines(self.copies); },

@@ -21,6 +21,7 @@ struct SwapResult {
   size_t submitted;
   uint64_t submitted_bytes;
   size_t dropped;
+  size_t pageable;
   uint64_t copies[KVSWAP_ENGINE_SLOTS];
   int32_t unavailable[KVSWAP_ENGINE_SLOTS];
 };

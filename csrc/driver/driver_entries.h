@@ -6,7 +6,8 @@
 //            function is abi::<name>_v<version>, NVIDIA's
 //            PFN_cu<name>_v<version>
 //   need     kRequired: without it no copy can be made; the driver is reported
-//            as unusable. kOptional: something falls back without it.
+//            as unusable. kOptional: something falls back without it, or a
+//            call that needs it says so.
 //
 // Adding an entry: its type goes into abi/cuda_driver_types.h, its row here;
 // the table, the ABI check against every toolkit and `driver_info()` follow.
@@ -15,22 +16,31 @@
 #define KVSWAP_DRIVER_DRIVER_ENTRIES_H_
 
 // Entries that the headers of every supported toolkit declare.
-#define KVSWAP_DRIVER_ENTRIES_OF_ALL_TOOLKITS(ROW) \
-  ROW(DriverGetVersion, 2020, kRequired)           \
-  ROW(GetErrorName, 6000, kRequired)               \
-  ROW(GetErrorString, 6000, kRequired)             \
-  ROW(DeviceGet, 2000, kRequired)                  \
-  ROW(CtxGetCurrent, 4000, kRequired)              \
-  ROW(CtxGetDevice, 2000, kRequired)               \
-  ROW(CtxPushCurrent, 4000, kRequired)             \
-  ROW(CtxPopCurrent, 4000, kRequired)              \
-  ROW(DevicePrimaryCtxGetState, 7000, kRequired)   \
-  ROW(DevicePrimaryCtxRetain, 7000, kRequired)     \
-  ROW(DevicePrimaryCtxRelease, 11000, kRequired)   \
-  ROW(StreamGetCtx, 9020, kRequired)               \
-  ROW(StreamIsCapturing, 10000, kRequired)         \
-  ROW(PointerGetAttributes, 7000, kRequired)       \
-  ROW(MemcpyAsync, 4000, kRequired)
+#define KVSWAP_DRIVER_ENTRIES_OF_ALL_TOOLKITS(ROW)       \
+  ROW(DriverGetVersion, 2020, kRequired)                 \
+  ROW(GetErrorName, 6000, kRequired)                     \
+  ROW(GetErrorString, 6000, kRequired)                   \
+  ROW(DeviceGet, 2000, kRequired)                        \
+  ROW(CtxGetCurrent, 4000, kRequired)                    \
+  ROW(CtxGetDevice, 2000, kRequired)                     \
+  ROW(CtxPushCurrent, 4000, kRequired)                   \
+  ROW(CtxPopCurrent, 4000, kRequired)                    \
+  ROW(DevicePrimaryCtxGetState, 7000, kRequired)         \
+  ROW(DevicePrimaryCtxRetain, 7000, kRequired)           \
+  ROW(DevicePrimaryCtxRelease, 11000, kRequired)         \
+  ROW(StreamGetCtx, 9020, kRequired)                     \
+  ROW(StreamIsCapturing, 10000, kRequired)               \
+  ROW(PointerGetAttributes, 7000, kRequired)             \
+  ROW(MemcpyAsync, 4000, kRequired)                      \
+  ROW(EventCreate, 2000, kOptional)                      \
+  ROW(EventRecord, 2000, kOptional)                      \
+  ROW(EventQuery, 2000, kOptional)                       \
+  ROW(EventSynchronize, 2000, kOptional)                 \
+  ROW(EventDestroy, 4000, kOptional)                     \
+  ROW(StreamWaitEvent, 3020, kOptional)                  \
+  ROW(ThreadExchangeStreamCaptureMode, 10010, kOptional) \
+  ROW(MemHostRegister, 6050, kOptional)                  \
+  ROW(MemHostUnregister, 4000, kOptional)
 
 // Entries that only headers from 12.8 on declare.
 #define KVSWAP_DRIVER_ENTRIES_SINCE_12080(ROW) \

@@ -92,13 +92,13 @@ kvswap_memory LookAt(const driver::DriverTable& table, const void* pointer,
 
 }  // namespace
 
-void BlameDescriptor(const driver::DriverTable& table,
-                     const Descriptors& descriptors, std::size_t index,
-                     kvswap_result* report) {
-  report->index = index;
-  report->source = descriptors.sources[index];
-  report->destination = descriptors.destinations[index];
-  report->size = descriptors.sizes[index];
+void BlameCopy(const driver::DriverTable& table, const Copies& copies,
+               std::size_t number, kvswap_result* report) {
+  copies.Locate(number, report);
+  const Copy copy = copies.At(number);
+  report->source = copy.source;
+  report->destination = copy.destination;
+  report->size = copy.size;
   report->source_memory = LookAt(table, report->source, report->size);
   report->destination_memory = LookAt(table, report->destination, report->size);
 }

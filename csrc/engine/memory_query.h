@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "csrc/driver/driver_table.h"
+#include "csrc/engine/copies.h"
 #include "csrc/engine/report.h"
 #include "csrc/kvswap.h"
 
@@ -38,11 +39,10 @@ struct MemoryRange {
 int QueryRange(const driver::DriverTable& table, std::uint64_t address,
                MemoryRange* range);
 
-// Names the descriptor at fault in `report`: its index, pointers and size, and
-// what memory the driver says that both sides are.
-void BlameDescriptor(const driver::DriverTable& table,
-                     const Descriptors& descriptors, std::size_t index,
-                     kvswap_result* report);
+// Names the copy at fault in `report`: where the caller described it, its
+// pointers and size, and what memory the driver says that both sides are.
+void BlameCopy(const driver::DriverTable& table, const Copies& copies,
+               std::size_t number, kvswap_result* report);
 
 // The GPU of the first descriptor with memory of a GPU; -1 where none has, or
 // the driver is not usable. Descriptors of size zero are passed over.

@@ -15,47 +15,30 @@ std::uint64_t Address(const void* pointer) {
 
 }  // namespace
 
-bool MemoryRanges::Check(const Descriptors& descriptors,
-                         kvswap_result* report) {
-  for (std::size_t i = 0; i < descriptors.count; ++i) {
-    const std::size_t size = descriptors.sizes[i];
-    if (size == 0) continue;
-    if (!last_[0].Contains(Address(descriptors.sources[i]), size) &&
-        !CheckSide(descriptors, i, Side::kSource, report)) {
-      return false;
-    }
-    if (!last_[1].Contains(Address(descriptors.destinations[i]), size) &&
-        !CheckSide(descriptors, i, Side::kDestination, report)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool MemoryRanges::CheckSide(const Descriptors& descriptors, std::size_t index,
-                             Side side, kvswap_result* report) {
+bool MemoryRanges::CheckUnknownSide(const Copies& copies, std::size_t number,
+                                    Side side, const void* pointer,
+                                    std::size_t size, kvswap_result* report) {
   const bool is_source = side == Side::kSource;
-  const void* pointer =
-      is_source ? descriptors.sources[index] : descriptors.destinations[index];
-  const char* argument = is_source ? "src_ptrs" : "dst_ptrs";
   const std::uint64_t address = Address(pointer);
-  const std::size_t size = descriptors.sizes[index];
   MemoryRange range;
   if (!FindRange(address, &range, report)) return false;
 
   if (range.kind == KVSWAP_MEMORY_PAGEABLE) {
+    if (number != last_pageable_) ++pageable_;
+    last_pageable_ = number;
     const std::optional<std::uint64_t> fault =
         is_source ? FirstUnreadableByte(address, size)
                   : FirstUnwritableByte(address, size);
     if (!fault.has_value()) return true;
-    BlameDescriptor(table_, descriptors, index, report);
+    BlameCopy(table_, copies, number, report);
+    char name[kCopyTextSize];
+    copies.NameSide(number, side, name, sizeof(name));
     return Fail(report, KVSWAP_ERROR_MEMORY,
-                "%s[%zu] = %p with sizes[%zu] = %zu is neither memory that "
-                "CUDA knows nor host memory that can be %s: address 0x%" PRIx64
+                "%s is neither memory that CUDA knows nor host memory that can "
+                "be %s: address 0x%" PRIx64
                 " cannot. Was it freed, or is a block number out of range? "
                 "Nothing was submitted",
-                argument, index, pointer, index, size,
-                is_source ? "read" : "written", *fault);
+                name, is_source ? "read" : "written", *fault);
   }
 
   std::uint64_t border = 0;
@@ -66,25 +49,35 @@ bool MemoryRanges::CheckSide(const Descriptors& descriptors, std::size_t index,
     if (!FindRange(border, &beyond, report)) return false;
     const bool is_seam = range.kind == KVSWAP_MEMORY_PINNED &&
                          beyond.kind == KVSWAP_MEMORY_PINNED;
-    BlameDescriptor(table_, descriptors, index, report);
+    BlameCopy(table_, copies, number, report);
+    char name[kCopyTextSize];
+    copies.NameSide(number, side, name, sizeof(name));
     char kind[kMemoryTextSize];
     DescribeMemory(
         is_source ? report->source_memory : report->destination_memory, kind,
         sizeof(kind));
     return Fail(report, KVSWAP_ERROR_MEMORY,
-                "%s[%zu] = %p with sizes[%zu] = %zu runs %" PRIu64
+                "%s runs %" PRIu64
                 " bytes past the end of its memory (%s)%s. Nothing was "
                 "submitted",
-                argument, index, pointer, index, size, address + size - border,
-                kind,
+                name, address + size - border, kind,
                 is_seam ? " into the next pinned range, and the driver refuses "
                           "copies across such a seam: split the copy there, or "
                           "pin both as one range"
                         : "");
   }
-  if (!NoteDevice(descriptors, index, range, report)) return false;
+  if (!NoteDevice(copies, number, range, report)) return false;
   last_[static_cast<int>(side)] = range;
   return true;
+}
+
+bool MemoryRanges::CheckSpan(const Copies& copies, std::size_t number,
+                             const void* pointer, std::size_t size, bool* holds,
+                             kvswap_result* report) {
+  MemoryRange range;
+  if (!FindRange(Address(pointer), &range, report)) return false;
+  *holds = range.Contains(Address(pointer), size);
+  return !*holds || NoteDevice(copies, number, range, report);
 }
 
 bool MemoryRanges::FindRange(std::uint64_t address, MemoryRange* range,
@@ -128,7 +121,7 @@ bool MemoryRanges::Holds(const MemoryRange& range, std::uint64_t address,
   return true;
 }
 
-bool MemoryRanges::NoteDevice(const Descriptors& descriptors, std::size_t index,
+bool MemoryRanges::NoteDevice(const Copies& copies, std::size_t number,
                               const MemoryRange& range, kvswap_result* report) {
   if (range.kind != KVSWAP_MEMORY_DEVICE) {
     if (host_device_ < 0) host_device_ = range.device;
@@ -136,12 +129,14 @@ bool MemoryRanges::NoteDevice(const Descriptors& descriptors, std::size_t index,
   }
   if (device_ < 0) device_ = range.device;
   if (device_ == range.device) return true;
-  BlameDescriptor(table_, descriptors, index, report);
+  BlameCopy(table_, copies, number, report);
+  char name[kCopyTextSize];
+  copies.NameCopy(number, name, sizeof(name));
   return Fail(report, KVSWAP_ERROR_DEVICES,
-              "the copy at index %zu uses memory of GPU %d, and copies before "
-              "it memory of GPU %d: one call serves one GPU. Make a call for "
-              "each. Nothing was submitted",
-              index, range.device, device_);
+              "%s uses memory of GPU %d, and copies before it memory of GPU "
+              "%d: one call serves one GPU. Make a call for each. Nothing was "
+              "submitted",
+              name, range.device, device_);
 }
 
 }  // namespace kvswap::engine

@@ -5,20 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "csrc/engine/structures.h"
+
 namespace kvswap::engine {
 namespace {
-
-// The driver's own name of an error, or a stand-in where it has none.
-const char* ErrorName(const driver::DriverTable& table, int error) {
-  const char* name = nullptr;
-  if (table.GetErrorName == nullptr ||
-      table.GetErrorName(static_cast<abi::Result>(error), &name) !=
-          abi::kSuccess ||
-      name == nullptr) {
-    return "an error the driver has no name for";
-  }
-  return name;
-}
 
 const char* ErrorAdvice(int error) {
   switch (error) {
@@ -43,6 +33,17 @@ const char* ErrorAdvice(int error) {
 
 }  // namespace
 
+const char* DriverErrorName(const driver::DriverTable& table, int error) {
+  const char* name = nullptr;
+  if (table.GetErrorName == nullptr ||
+      table.GetErrorName(static_cast<abi::Result>(error), &name) !=
+          abi::kSuccess ||
+      name == nullptr) {
+    return "an error the driver has no name for";
+  }
+  return name;
+}
+
 void InitReport(kvswap_result* report) {
   std::memset(report, 0, offsetof(kvswap_result, message) + 1);
   report->struct_size = sizeof(*report);
@@ -50,6 +51,8 @@ void InitReport(kvswap_result* report) {
   report->device = -1;
   report->source_memory.device = -1;
   report->destination_memory.device = -1;
+  report->region = KVSWAP_NO_INDEX;
+  report->pageable = 0;
 }
 
 bool Fail(kvswap_result* report, kvswap_status code, const char* format, ...) {
@@ -66,20 +69,28 @@ bool FailDriverCall(const driver::DriverTable& table, int error,
   report->cuda_error = error;
   return Fail(report, KVSWAP_ERROR_DRIVER,
               "the driver answered %s (%d) to %s%s; %zu copies were submitted",
-              ErrorName(table, error), error, what, ErrorAdvice(error),
+              DriverErrorName(table, error), error, what, ErrorAdvice(error),
               report->submitted);
 }
 
+bool FailOtherDriverCall(const driver::DriverTable& table, int error,
+                         const char* what, kvswap_result* report) {
+  report->cuda_error = error;
+  return Fail(report, KVSWAP_ERROR_DRIVER,
+              "the driver answered %s (%d) to %s%s",
+              DriverErrorName(table, error), error, what, ErrorAdvice(error));
+}
+
 bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
-              kvswap_result* report) {
+              const char* name, kvswap_result* report) {
   const bool is_batch = report->engine == KVSWAP_ENGINE_BATCH;
   const char* entry = is_batch ? "cuMemcpyBatchAsync" : "cuMemcpyAsync";
   report->cuda_error = error;
-  if (report->index == KVSWAP_NO_INDEX) {
+  if (name == nullptr) {
     return Fail(report, KVSWAP_ERROR_DRIVER,
                 "the driver answered %s (%d) to %s and blamed no single copy; "
                 "%zu of %zu copies were submitted before%s",
-                ErrorName(table, error), error, entry, report->submitted,
+                DriverErrorName(table, error), error, entry, report->submitted,
                 copies, ErrorAdvice(error));
   }
   char source[kMemoryTextSize];
@@ -87,16 +98,26 @@ bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
   DescribeMemory(report->source_memory, source, sizeof(source));
   DescribeMemory(report->destination_memory, destination, sizeof(destination));
   return Fail(report, KVSWAP_ERROR_DRIVER,
-              "the driver answered %s (%d) to %s for the copy at index %zu: "
+              "the driver answered %s (%d) to %s for %s: "
               "%zu bytes from %p (%s) to %p (%s); %zu of %zu copies were "
               "submitted before%s%s",
-              ErrorName(table, error), error, entry, report->index,
-              report->size, report->source, source, report->destination,
-              destination, report->submitted, copies,
+              DriverErrorName(table, error), error, entry, name, report->size,
+              report->source, source, report->destination, destination,
+              report->submitted, copies,
               is_batch ? ", and the refused call may have enqueued some of its "
                          "own ahead of this one"
                        : "",
               ErrorAdvice(error));
+}
+
+void WriteResult(const kvswap_result& report, kvswap_result* out) {
+  if (out == nullptr) return;
+  kvswap_result known = KVSWAP_RESULT_INIT;
+  const std::size_t message_size = std::strlen(report.message) + 1;
+  std::memcpy(&known, &report, offsetof(kvswap_result, message) + message_size);
+  known.region = report.region;
+  known.pageable = report.pageable;
+  WriteStructure(known, out);
 }
 
 void DescribeMemory(const kvswap_memory& memory, char* text,

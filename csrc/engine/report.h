@@ -27,16 +27,27 @@ void InitReport(kvswap_result* report);
 bool Fail(kvswap_result* report, kvswap_status code, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// The driver's own name of an error, or a stand-in where it has none.
+const char* DriverErrorName(const driver::DriverTable& table, int error);
+
 // A driver call that answered with `error`; `what` says which and of what, as
 // "cuStreamGetCtx of the stream". Returns false.
 bool FailDriverCall(const driver::DriverTable& table, int error,
                     const char* what, kvswap_result* report);
 
+// The same where no copies are submitted: functions of tickets, registrations.
+bool FailOtherDriverCall(const driver::DriverTable& table, int error,
+                         const char* what, kvswap_result* report);
+
 // A copy call of the engine in `report` that answered with `error`, out of
-// `copies` to submit. The descriptor at fault, if any, has been named by
-// BlameDescriptor. Returns false.
+// `copies` to submit. `name` is Copies::NameCopy of the one at fault, which has
+// been blamed by BlameCopy; null where the driver blamed none. Returns false.
 bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
-              kvswap_result* report);
+              const char* name, kvswap_result* report);
+
+// Writes to a caller's structure, null or of any version; of the message only
+// the text, and not what lies behind it.
+void WriteResult(const kvswap_result& report, kvswap_result* out);
 
 // Enough for any text of DescribeMemory.
 inline constexpr std::size_t kMemoryTextSize = 128;

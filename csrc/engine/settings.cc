@@ -68,8 +68,8 @@ const Environment& GetEnvironment() {
 
 }  // namespace
 
-bool ReadSettings(const kvswap_options* options, Settings* settings,
-                  kvswap_result* report) {
+bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
+                  Settings* settings, kvswap_result* report) {
   const Environment& environment = GetEnvironment();
   if (!environment.error.empty()) {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT, "%s",
@@ -92,10 +92,10 @@ bool ReadSettings(const kvswap_options* options, Settings* settings,
                 "source_access %d is none. Use stream, during_api_call or any",
                 static_cast<int>(given.source_access));
   }
-  if ((given.flags & ~KVSWAP_FLAG_STRICT) != 0 || given.reserved != 0) {
+  if ((given.flags & ~known_flags) != 0 || given.reserved != 0) {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                 "options.flags is 0x%x and options.reserved 0x%x: a flag that "
-                "this library does not know, or reserved is not zero",
+                "this call does not know, or reserved is not zero",
                 given.flags, given.reserved);
   }
   settings->engine = given.engine == KVSWAP_ENGINE_AUTO
@@ -106,7 +106,7 @@ bool ReadSettings(const kvswap_options* options, Settings* settings,
   settings->max_batch =
       std::min(given.max_batch == 0 ? environment.max_batch : given.max_batch,
                KVSWAP_MAX_BATCH_LIMIT);
-  settings->strict = (given.flags & KVSWAP_FLAG_STRICT) != 0;
+  settings->flags = given.flags;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #define KVSWAP_ENGINE_SETTINGS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "csrc/kvswap.h"
 
@@ -13,14 +14,16 @@ struct Settings {
   kvswap_engine engine = KVSWAP_ENGINE_AUTO;
   kvswap_source_access source_access = KVSWAP_SOURCE_ACCESS_STREAM;
   std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
-  bool strict = false;
+  std::uint32_t flags = 0;  // KVSWAP_FLAG_...
+
+  bool Has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };
 
 // Checks `options` (null: the defaults) and completes them by KVSWAP_ENGINE and
-// KVSWAP_MAX_BATCH, which are read once a process. False: `report` says what is
-// wrong.
-bool ReadSettings(const kvswap_options* options, Settings* settings,
-                  kvswap_result* report);
+// KVSWAP_MAX_BATCH, which are read once a process. `known_flags` are those that
+// the call can have. False: `report` says what is wrong.
+bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
+                  Settings* settings, kvswap_result* report);
 
 }  // namespace kvswap::engine
 

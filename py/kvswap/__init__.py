@@ -21,6 +21,13 @@ The copies run on torch's current stream (or the one passed as ``stream``) and
 may run after the call has returned: synchronise with that stream before reading
 what was copied, and keep both caches alive until then.
 
+Engines that hold tensors and block tables describe their caches once and copy blocks
+by ids::
+
+    gpu = kvswap.BlockPool(kv_caches, block_dim=1)  # tensors of shape (2, blocks, ...)
+    host = kvswap.pinned_pool(gpu, block_count=4096)
+    ticket = kvswap.swap_out(gpu, host, [(3, 70), (5, 71)])
+
 ``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
 used, ``stats`` what has been submitted. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
@@ -51,24 +58,39 @@ from kvswap.installation import (
     get_library_dir,
     get_pkgconfig_dir,
 )
+from kvswap.memory_layout import Region
+from kvswap.pinned_pools import pinned_pool
+from kvswap.pool_swaps import copy_blocks, swap_in, swap_out
+from kvswap.pools import BlockPool
 from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
+from kvswap.tickets import Completion, Ticket
+from kvswap.warming import warmup
 
 __all__ = [
+    "BlockPool",
+    "Completion",
     "DriverEntry",
     "DriverInfo",
     "Memory",
     "Plan",
+    "Region",
     "Statistics",
     "SwapError",
     "SwapResult",
+    "Ticket",
     "UnsupportedError",
     "__version__",
+    "copy_blocks",
     "driver_info",
     "get_cmake_dir",
     "get_include",
     "get_library_dir",
     "get_pkgconfig_dir",
+    "pinned_pool",
     "plan",
     "stats",
     "swap_blocks_batch",
+    "swap_in",
+    "swap_out",
+    "warmup",
 ]

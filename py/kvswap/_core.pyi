@@ -1,6 +1,7 @@
+from collections.abc import Callable, Sequence
 from typing import final
 
-from kvswap.argument_types import IntegerArray, Stream
+from kvswap.argument_types import IntegerArray, Pairs, Stream
 from kvswap.records import DriverInfo, Plan, Statistics
 
 __version__: str
@@ -17,6 +18,8 @@ class SwapResult:
     def submitted_bytes(self) -> int: ...
     @property
     def dropped(self) -> int: ...
+    @property
+    def pageable(self) -> int: ...
     @property
     def copies(self) -> dict[str, int]: ...
     @property
@@ -46,5 +49,56 @@ def plan(
     max_batch: int | None = None,
     strict: bool = False,
 ) -> Plan: ...
+
+class _Regions:
+    def __init__(
+        self, regions: Sequence[tuple[int, int, int, int]], block_count: int, /
+    ) -> None: ...
+    def invalidate(self, reason: str, /) -> None: ...
+    @property
+    def invalid(self) -> str: ...
+    @property
+    def uses(self) -> int: ...
+
+class _Ticket:
+    def done(self, layer: int, /) -> bool: ...
+    def wait(self, layer: int, /) -> None: ...
+    def wait_stream(
+        self, layer: int, stream: Stream | None, device: int, /
+    ) -> None: ...
+
+class _Registration:
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        device: int,
+        block_bytes: int,
+        max_chunk_bytes: int,
+        read_only: bool,
+        memory: object,
+        /,
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def chunk_count(self) -> int: ...
+
+def _swap_pools(
+    source: _Regions,
+    destination: _Regions,
+    pairs: Pairs,
+    stream: Stream | None,
+    engine: str,
+    src_access: str,
+    max_batch: int | None,
+    strict: bool,
+    check: bool,
+    layers: bool,
+    ticket: bool,
+    keep: Callable[[_Ticket, tuple[object, ...]], None],
+    kept: tuple[object, ...],
+    /,
+) -> tuple[SwapResult, _Ticket | None]: ...
+def _locate_buffer(buffer: object, /) -> tuple[int, int, bool]: ...
 def driver_info() -> DriverInfo: ...
 def stats() -> Statistics: ...

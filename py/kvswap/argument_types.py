@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Buffer
 
 
@@ -51,6 +53,9 @@ class CudaStream(Protocol):
 
 IntegerArray: TypeAlias = "TorchTensor | NumpyArray | Buffer"
 """A one-dimensional, contiguous array of int64 or uint64 in host memory."""
+
+Pairs: TypeAlias = "Sequence[tuple[int, int]] | TorchTensor | NumpyArray | Buffer"
+"""(source block, destination block), as a list of tuples or int64 of shape (N, 2)."""
 
 Stream: TypeAlias = "TorchStream | CudaStream | int"
 """A stream: an object, or a CUstream or cudaStream_t as an int."""

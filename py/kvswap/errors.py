@@ -17,8 +17,9 @@ class SwapError(RuntimeError):
     Attributes:
         status: what kind of error: "no_driver", "no_context", "memory",
             "devices", "capture", "driver", "unsupported" or "out_of_memory".
-        index: position of the descriptor at fault, or None where it is not
-            one descriptor's.
+        index: position of the descriptor at fault, or of the pair of blocks; None
+            where it is not one's.
+        region: of a call between block pools, the region at fault, else None.
         cuda_error: the CUresult that the driver returned, else 0.
         submitted: copies that the driver had accepted.
         submitted_bytes: bytes of those.
@@ -46,12 +47,14 @@ class SwapError(RuntimeError):
         source_memory: Memory | None = None,
         destination_memory: Memory | None = None,
         unavailable: dict[str, str] | None = None,
+        region: int | None = None,
     ) -> None:
         # Only the message is an argument of the exception: pickle rebuilds an
         # exception from its arguments and then restores its attributes.
         super().__init__(message)
         self.status = status
         self.index = index
+        self.region = region
         self.cuda_error = cuda_error
         self.submitted = submitted
         self.submitted_bytes = submitted_bytes

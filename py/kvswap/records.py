@@ -118,7 +118,8 @@ class Statistics:
     """What this process has submitted since its start, over all threads.
 
     Attributes:
-        calls: of swap_blocks_batch that reached the library.
+        calls: of swap_blocks_batch, and between block pools, that reached the
+            library.
         errors: calls among them that failed.
         dropped: descriptors of size zero.
         copies: copies submitted, for each engine.

@@ -46,6 +46,63 @@ static void test_names(void) {
   CHECK(strlen(kvswap_reason_text(KVSWAP_REASON_SOURCE_ACCESS)) > 0);
 }
 
+static void test_pools(void) {
+  const kvswap_region region = {(void*)&kOneByte, 1, 1, 0, 0};
+  const int64_t pairs[2] = {0, 0};
+  kvswap_pool pool = KVSWAP_POOL_INIT;
+  kvswap_result result = KVSWAP_RESULT_INIT;
+  kvswap_ticket* ticket = (kvswap_ticket*)&pool;
+  int32_t done = 5;
+  CHECK(kvswap_swap_pools(NULL, &pool, pairs, 1, NULL, NULL, &ticket,
+                          &result) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(strstr(result.message, "the source pool is null") != NULL);
+  CHECK(ticket == NULL);
+  CHECK(kvswap_swap_pools(&pool, &pool, pairs, 1, NULL, NULL, NULL, NULL) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  pool.regions = &region;
+  pool.region_count = 1;
+  pool.block_count = 1;
+  CHECK(kvswap_swap_pools(&pool, &pool, NULL, 0, NULL, NULL, &ticket,
+                          &result) == KVSWAP_OK);
+  CHECK(ticket != NULL);
+  CHECK(kvswap_ticket_query(ticket, KVSWAP_ALL_LAYERS, &done, NULL) ==
+        KVSWAP_OK);
+  CHECK(done == 1);
+  CHECK(kvswap_ticket_wait(ticket, KVSWAP_ALL_LAYERS, NULL) == KVSWAP_OK);
+  kvswap_ticket_destroy(ticket);
+  CHECK(kvswap_swap_pools(&pool, &pool, NULL, 1, NULL, NULL, NULL, &result) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_swap_pools(&pool, &pool, pairs, 1, NULL, NULL, NULL, &result) ==
+        KVSWAP_ERROR_NO_DRIVER);
+  CHECK(result.region == KVSWAP_NO_INDEX);
+  pool.struct_size = 3;
+  CHECK(kvswap_swap_pools(&pool, &pool, pairs, 1, NULL, NULL, NULL, &result) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+}
+
+static void test_null_tickets_and_registrations(void) {
+  kvswap_registration* registration = NULL;
+  char memory[64];
+  int32_t done = 0;
+  CHECK(kvswap_ticket_query(NULL, KVSWAP_ALL_LAYERS, &done, NULL) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_ticket_wait(NULL, KVSWAP_ALL_LAYERS, NULL) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_ticket_wait_stream(NULL, KVSWAP_ALL_LAYERS, NULL, NULL) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  kvswap_ticket_destroy(NULL);
+  CHECK(kvswap_register_host_memory(memory, sizeof(memory), -1, NULL, NULL,
+                                    NULL) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_register_host_memory(NULL, 1, -1, NULL, &registration, NULL) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_register_host_memory(memory, sizeof(memory), -1, NULL,
+                                    &registration,
+                                    NULL) == KVSWAP_ERROR_NO_DRIVER);
+  CHECK(registration == NULL);
+  CHECK(kvswap_registration_chunk_count(NULL) == 0);
+  CHECK(kvswap_unregister_host_memory(NULL, NULL) == KVSWAP_OK);
+}
+
 static void test_options_of_other_versions(void) {
   kvswap_options options = KVSWAP_OPTIONS_INIT;
   newer_options newer;
@@ -163,6 +220,8 @@ static void test_plan_and_statistics(void) {
 int main(void) {
   CHECK(getenv("KVSWAP_LIBCUDA") != NULL); /* as the BUILD file sets it */
   test_names();
+  test_pools();
+  test_null_tickets_and_registrations();
   test_options_of_other_versions();
   test_bad_options();
   test_result_of_an_older_caller();

@@ -73,7 +73,7 @@ class TestSwapResult:
         assert repr(swap(blocks, stream=0)) == (
             "SwapResult(engine='loop', device=0, submitted=4, submitted_bytes=256, "
             "dropped=0, copies={'batch': 0, 'loop': 4}, "
-            "unavailable={'batch': 'legacy_stream'})"
+            "unavailable={'batch': 'legacy_stream'}, pageable=0)"
         )
 
     def test_equality_is_by_value(self, blocks: Blocks) -> None:

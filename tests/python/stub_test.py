@@ -18,8 +18,12 @@ STUB = ast.parse(
 
 
 def declared(kind: type[ast.FunctionDef | ast.ClassDef]) -> dict[str, Any]:
-    """The stub's definitions of a kind, by name."""
-    return {node.name: node for node in STUB.body if isinstance(node, kind)}
+    """The stub's public definitions of a kind, by name."""
+    return {
+        node.name: node
+        for node in STUB.body
+        if isinstance(node, kind) and not node.name.startswith("_")
+    }
 
 
 def variables() -> set[str]:
@@ -42,6 +46,25 @@ def test_names() -> None:
         if not name.startswith("_") or name == "__version__"
     }
     assert public == FUNCTIONS.keys() | CLASSES.keys() | variables()
+
+
+def test_private_names() -> None:
+    """What kvswap's own modules use is declared for mypy, member by member."""
+    private = {
+        node.name: node
+        for node in STUB.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.name.startswith("_")
+    }
+    assert private.keys() == {
+        name
+        for name in vars(_core)
+        if name.startswith("_") and not name.startswith("__")
+    }
+    for name, node in private.items():
+        for member in getattr(node, "body", []):
+            if isinstance(member, ast.FunctionDef) and isinstance(node, ast.ClassDef):
+                assert hasattr(getattr(_core, name), member.name)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -13,6 +13,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINE = re.compile(r"#define (\w+)(\([^)]*\))?[ \t]*(.*)")
 _EXTERN_C = re.compile(r'extern "C" \{(.*)\}\s*$', re.DOTALL)
 _TYPE = re.compile(r"typedef (struct|enum) (\w+) \{([^{}]*)\} (\w+)\s*;")
+_OPAQUE = re.compile(r"typedef struct (\w+) (\w+)\s*;")
 _FUNCTION = re.compile(r"(\w+_API) ([^;(){}]+?)\b(\w+)\(([^;(){}]*)\)\s*;")
 _FIELD = re.compile(r"([\w *]+?)\b(\w+)((?:\[\w+\])?)")
 _ENUMERATOR = re.compile(r"(\w+) = (\w+)")
@@ -48,6 +49,7 @@ class Header:
     enumerations: dict[str, tuple[str, ...]]
     functions: dict[str, Function]
     macros: dict[str, str]
+    opaque: tuple[str, ...]  # structures that callers know by pointers only
 
 
 def _spaced(text: str) -> str:
@@ -116,6 +118,12 @@ def parse(source: str) -> Header:
                 for piece in _pieces(body, ",")
             )
     rest = _TYPE.sub(" ", rest)
+    opaque = []
+    for tag, name in _OPAQUE.findall(rest):
+        if tag != name:
+            raise ValueError(f"c_header.py: struct {tag} is called {name}")
+        opaque.append(name)
+    rest = _OPAQUE.sub(" ", rest)
     functions = [_function(match) for match in _FUNCTION.finditer(rest)]
     rest = _FUNCTION.sub(" ", rest).strip()
     if rest:
@@ -125,4 +133,5 @@ def parse(source: str) -> Header:
         enumerations,
         {function.name: function for function in functions},
         macros,
+        tuple(opaque),
     )

@@ -165,6 +165,7 @@ typedef struct options {
   const void* const* places;
   char text[SOME_SIZE];
 } options;
+typedef struct handle handle;
 SOME_API const char* name_of(int32_t a, const options
     *b);
 SOME_API int none(void);
@@ -185,6 +186,7 @@ def test_a_header_is_read() -> None:
         )
     }
     assert header.macros == {"SOME_SIZE": "4"}
+    assert header.opaque == ("handle",)
     assert {name: str(text) for name, text in header.functions.items()} == {
         "name_of": "const char* (int32_t, const options*)",
         "none": "int (void)",
@@ -195,6 +197,7 @@ def test_a_header_is_read() -> None:
     "declaration",
     [
         "typedef int number;",
+        "typedef struct one another;",
         "int not_marked(void);",
         "typedef struct odd { int bits : 3; } odd;",
         "typedef struct odd { void (*call)(int); } odd;",

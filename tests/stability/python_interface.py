@@ -16,6 +16,7 @@ from tests.stability.packages import folder_of
 PUBLIC_MODULES = (
     "kvswap",
     "kvswap.argument_types",
+    "kvswap.compat.vllm",
     "kvswap.testing.cuda_driver",
     "kvswap_sim",
 )

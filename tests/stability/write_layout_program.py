@@ -54,6 +54,7 @@ def _statements(header: Header) -> list[str]:
             )
             for field in fields
         ]
+    lines += [_printf(f"{name}: opaque struct") for name in header.opaque]
     for enumeration, names in header.enumerations.items():
         lines.append(
             _printf(f"{enumeration}: enum, %zu bytes", f"sizeof({enumeration})")

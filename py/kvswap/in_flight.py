@@ -1,0 +1,59 @@
+"""What copies that are under way need, kept until they are done.
+
+A caller who lets go of a ticket and of the tensors must not hand the memory back to an
+allocator (torch's caching one reuses it at once) while copies still run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvswap import _core
+
+# Events of a call, and its pools. What is left when the process ends is left to it.
+_calls: deque[tuple[_core._Ticket, tuple[Any, ...]]] = deque()
+
+_ALL_LAYERS = -1
+
+# Entries looked at in one call: more than are added, so that their number stays that of
+# the calls whose copies are not done.
+_LOOKED_AT = 4
+
+
+def keep(events: _core._Ticket, kept: tuple[Any, ...]) -> None:
+    """Keeps objects until the events have happened."""
+    release_done()
+    _calls.append((events, kept))
+
+
+def release_done() -> None:
+    """Lets go of what some calls needed whose copies are done."""
+    for _ in range(min(_LOOKED_AT, len(_calls))):
+        try:
+            entry = _calls.popleft()
+        except IndexError:  # another thread took it
+            return
+        if not _is_over(entry[0]):
+            _calls.append(entry)
+
+
+def _is_over(events: _core._Ticket) -> bool:
+    try:
+        return events.done(_ALL_LAYERS)
+    except RuntimeError:  # the context is broken or gone: nothing runs there any more
+        return True
+
+
+def wait_for(pool: object) -> None:
+    """Waits for all copies of a pool."""
+    for events, kept in list(_calls):
+        if any(item is pool for item in kept):
+            events.wait(_ALL_LAYERS)
+    release_done()
+
+
+def count() -> int:
+    """Calls that something is kept for."""
+    return len(_calls)

@@ -1,0 +1,265 @@
+"""Every byte of copies between pools, compared with a slow model."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy
+import pytest
+
+import kvswap
+import kvswap_sim
+from kvswap.testing.cuda_driver import CudaDriver
+from tests.pools.model import KINDS, LAYOUTS, expected, make_pool
+
+
+def round_of(
+    driver: CudaDriver,
+    generator: random.Random,
+    kinds: tuple[str, str],
+    layouts: tuple[str, str],
+    factors: tuple[int, int],
+    **options: Any,
+) -> kvswap.SwapResult:
+    """Copies random pairs between random pools, and compares."""
+    regions = generator.randint(1, 5)
+    sizes = [generator.randint(1, 60) for _ in range(regions)]
+    layers = sorted(generator.randrange(3) for _ in range(regions))
+    generator.shuffle(layers)
+    blocks = [generator.randint(1, 12), generator.randint(1, 12)]
+    source, destination = (
+        make_pool(
+            driver,
+            kinds[side],
+            layouts[side],
+            [size * factors[side] for size in sizes],
+            layers,
+            blocks[side],
+            generator,
+            content=side == 0,
+        )
+        for side in range(2)
+    )
+    ids = [blocks[side] * factors[side] for side in range(2)]
+    count = generator.randint(0, ids[1])
+    pairs = [
+        (generator.randrange(ids[0]), to)
+        for to in generator.sample(range(ids[1]), count)
+    ]
+    ticket = kvswap.copy_blocks(source.pool, destination.pool, pairs, **options)
+    ticket.wait()
+    assert ticket.done()
+    assert destination.memory.read() == expected(
+        source, destination, pairs, factors[0], factors[1]
+    )
+    assert source.memory.read() == source.memory.content
+    assert ticket.result.submitted == regions * count
+    assert ticket.result.submitted_bytes == sum(sizes) * count
+    return ticket.result
+
+
+@pytest.mark.parametrize("factors", [(1, 1), (1, 3), (4, 1), (1, 2)])
+@pytest.mark.parametrize("source_layout", LAYOUTS)
+@pytest.mark.parametrize("destination_layout", LAYOUTS)
+def test_layouts_and_factors(
+    simulator: kvswap_sim.Simulator,
+    driver: CudaDriver,
+    context: None,
+    source_layout: str,
+    destination_layout: str,
+    factors: tuple[int, int],
+) -> None:
+    generator = random.Random(f"{source_layout} {destination_layout} {factors}")
+    with driver.stream(non_blocking=True) as stream:
+        for seed in range(6):
+            simulator.seed = seed
+            round_of(
+                driver,
+                generator,
+                (generator.choice(KINDS), generator.choice(KINDS)),
+                (source_layout, destination_layout),
+                factors,
+                stream=stream,
+                layers=generator.random() < 0.5,
+                max_batch=generator.choice([None, 1, 3, 5000]),
+            )
+
+
+@pytest.mark.parametrize("handle", [0, 1, 2])
+@pytest.mark.parametrize("engine", ["auto", "batch", "loop"])
+def test_streams_and_engines(
+    driver: CudaDriver, context: None, handle: int, engine: str
+) -> None:
+    generator = random.Random(f"{handle} {engine}")
+    ran = set()
+    for _ in range(5):
+        result = round_of(
+            driver,
+            generator,
+            ("gpu", "pinned"),
+            ("tensors", "pages"),
+            (1, 2),
+            stream=handle,
+            engine=engine,
+        )
+        if result.submitted:
+            ran.add(result.engine)
+    assert ran == {"batch" if handle == 2 and engine != "loop" else "loop"}
+
+
+def test_more_copies_than_are_made_at_a_time(driver: CudaDriver, context: None) -> None:
+    """Descriptors are made some thousands at a time, across regions."""
+    generator = random.Random(5)
+    blocks, regions = 700, 13
+    sizes, layers = [8] * regions, [0] * regions
+    source = make_pool(
+        driver, "pinned", "pages", sizes, layers, blocks, generator, content=True
+    )
+    destination = make_pool(
+        driver, "gpu", "gaps", sizes, layers, blocks, generator, content=False
+    )
+    order = list(range(blocks))
+    generator.shuffle(order)
+    pairs = list(enumerate(order))
+    ticket = kvswap.swap_in(source.pool, destination.pool, pairs, stream=2)
+    ticket.wait()
+    assert ticket.result.submitted == blocks * regions
+    assert destination.memory.read() == expected(source, destination, pairs, 1, 1)
+
+
+def test_batches_span_regions(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, context: None
+) -> None:
+    """Few blocks of many layers are few driver calls."""
+    generator = random.Random(6)
+    sizes, layers = [16] * 100, list(range(100))
+    pools = [
+        make_pool(driver, kind, "tensors", sizes, layers, 4, generator, content=True)
+        for kind in KINDS
+    ]
+    pairs = [(0, 1), (1, 2), (2, 3)]
+    simulator.clear_trace()
+    kvswap.swap_out(pools[0].pool, pools[1].pool, pairs, stream=2, max_batch=128)
+    counts = [call.arguments["count"] for call in simulator.trace("cuMemcpyBatchAsync")]
+    assert counts == [128, 128, 44]
+
+
+def test_memory_is_looked_at_once_a_region(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, context: None
+) -> None:
+    generator = random.Random(7)
+    sizes, layers = [16] * 10, list(range(10))
+    source, destination = (
+        make_pool(driver, kind, "tensors", sizes, layers, 64, generator, content=True)
+        for kind in KINDS
+    )
+    simulator.clear_trace()
+    pairs = [(block, block) for block in range(64)]
+    kvswap.swap_out(source.pool, destination.pool, pairs, stream=2)
+    # Each side is one allocation here, in which all regions lie.
+    assert len(simulator.trace("cuPointerGetAttributes")) == 2
+
+
+def test_pairs_of_every_kind(driver: CudaDriver, context: None) -> None:
+    torch = pytest.importorskip("torch")
+    kinds: list[Any] = [
+        [(3, 1), (0, 0)],
+        ((3, 1), [0, 0]),
+        [(numpy.int64(3), numpy.int32(1)), (0, 0)],
+        numpy.array([[3, 1], [0, 0]]),
+        numpy.array([[3, 1], [0, 0]], dtype=numpy.uint64),
+        torch.tensor([[3, 1], [0, 0]]),
+    ]
+    for pairs in kinds:
+        generator = random.Random(8)
+        source, destination = (
+            make_pool(driver, kind, "tensors", [16], [0], 4, generator, content=True)
+            for kind in KINDS
+        )
+        kvswap.swap_out(source.pool, destination.pool, pairs, stream=2).wait()
+        assert destination.memory.read() == expected(
+            source, destination, [(3, 1), (0, 0)], 1, 1
+        )
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[], (), numpy.empty((0, 2), dtype=numpy.int64)],
+    ids=["list", "tuple", "array"],
+)
+def test_no_pairs(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, context: None, pairs: Any
+) -> None:
+    generator = random.Random(9)
+    source, destination = (
+        make_pool(driver, kind, "tensors", [16], [0], 4, generator, content=True)
+        for kind in KINDS
+    )
+    simulator.clear_trace()
+    ticket = kvswap.swap_out(
+        source.pool, destination.pool, pairs, stream=2, layers=True
+    )
+    assert ticket.done()
+    assert ticket.layer(0).done()
+    ticket.wait()
+    ticket.wait_stream(2)
+    assert ticket.result.submitted == 0
+    assert simulator.trace() == []
+
+
+def test_inside_one_pool(driver: CudaDriver, context: None) -> None:
+    generator = random.Random(10)
+    pool = make_pool(driver, "gpu", "gaps", [24], [0], 6, generator, content=True)
+    pairs = [(0, 3), (1, 5)]
+    kvswap.copy_blocks(pool.pool, pool.pool, pairs, stream=2).wait()
+    assert pool.memory.read() == expected(pool, pool, pairs, 1, 1)
+
+
+def test_pageable_memory_works_and_is_said_once(
+    driver: CudaDriver, context: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvswap.pool_swaps._warned_of_pageable", False)
+    array = numpy.arange(64, dtype=numpy.uint8).reshape(4, 16)
+    host = kvswap.BlockPool(array)
+    gpu = make_pool(
+        driver, "gpu", "tensors", [16], [0], 4, random.Random(11), content=False
+    )
+    with pytest.warns(UserWarning, match="not pinned") as warned:
+        ticket = kvswap.swap_in(host, gpu.pool, [(0, 2), (3, 1)], stream=2)
+        kvswap.swap_in(host, gpu.pool, [(1, 0)], stream=2).wait()
+    assert len(warned) == 1
+    assert warned[0].filename.endswith("pool_swaps.py") is False
+    assert ticket.result.pageable == 2
+    content = gpu.memory.read()
+    assert content[32:48] == array[0].tobytes()
+    assert content[16:32] == array[3].tobytes()
+    back = numpy.zeros((4, 16), dtype=numpy.uint8)
+    kvswap.swap_out(gpu.pool, kvswap.BlockPool(back), [(2, 1)], stream=2).wait()
+    assert back[1].tobytes() == array[0].tobytes()
+
+
+def test_capture(driver: CudaDriver, context: None) -> None:
+    """Copies become nodes of the graph, and no ticket can tell when they run."""
+    generator = random.Random(12)
+    source, destination = (
+        make_pool(driver, kind, "tensors", [16, 8], [0, 1], 4, generator, content=side)
+        for kind, side in (("pinned", True), ("gpu", False))
+    )
+    pairs = [(0, 1), (3, 2)]
+    stream = driver.stream(non_blocking=True)
+    stream.begin_capture()
+    with pytest.raises(kvswap.UnsupportedError, match="ticket=False"):
+        kvswap.swap_in(source.pool, destination.pool, pairs, stream=stream)
+    ticket = kvswap.swap_in(
+        source.pool, destination.pool, pairs, stream=stream, ticket=False
+    )
+    graph = stream.end_capture()
+    assert graph.node_count() == 4
+    assert ticket.result.unavailable == {"batch": "capturing"}
+    for call in (ticket.done, ticket.wait, ticket.wait_stream):
+        with pytest.raises(RuntimeError, match="ticket=False"):
+            call()
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert destination.memory.read() == expected(source, destination, pairs, 1, 1)
