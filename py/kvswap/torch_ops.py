@@ -82,8 +82,8 @@ def _load() -> None:
         )
     if not Path(path).exists():
         raise ImportError(
-            f"there is no {path}: this kvswap was built without the headers of torch "
-            "(--//toolchains/python:torch_headers). Its wheels have the library"
+            f"there is no {path}: depend on //py/kvswap:torch_ops, which is built with "
+            "the headers of torch (--//toolchains/python:torch_headers), or take a wheel"
         )
     try:
         torch.ops.load_library(path)

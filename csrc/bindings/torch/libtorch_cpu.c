@@ -6,8 +6,8 @@
 // libtorch_cpu.so by name: Python loads torch without making its symbols known
 // to others.
 
-#define FUNCTION(name) \
-  void name(void);     \
+#define FUNCTION(name)                                        \
+  __attribute__((__visibility__("default"))) void name(void); \
   void name(void) {}
 
 FUNCTION(aoti_torch_abi_version)
