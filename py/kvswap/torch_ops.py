@@ -36,6 +36,7 @@ Tensor block_mapping) -> ()``
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
@@ -73,7 +74,8 @@ def _load() -> None:
             "kvswap.swap_blocks_batch works with older ones"
         )
     path = library_path()
-    if path in torch.ops.loaded_libraries:
+    # torch lists what it has loaded by the names without symbolic links.
+    if os.path.realpath(path) in torch.ops.loaded_libraries:
         return
     if found := _registered():
         raise ImportError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-import sys
 from typing import Any
 
 import torch
@@ -17,9 +17,12 @@ from tests.torch.fake_streams import FakeStreams
 _PAIRS = [[1, 5], [2, 6]]
 
 
-def _driver() -> CudaDriver:
-    import kvswap.torch_ops  # noqa: F401  # registers the operators
+def _import_operators() -> None:
+    importlib.import_module("kvswap.torch_ops")
 
+
+def _driver() -> CudaDriver:
+    _import_operators()
     return CudaDriver(os.environ["KVSWAP_LIBCUDA"])
 
 
@@ -56,16 +59,7 @@ def _fresh_trace() -> None:
     kvswap_sim.Simulator().clear_trace()
 
 
-def streams_without_cuda() -> dict[str, Any]:
-    """On a torch that has no CUDA."""
-    driver = _driver()
-    with driver.primary_context(0), make_caches(driver) as caches:
-        _fresh_trace()
-        _swap_in(caches)
-        return {"streams": _streams(), "arrived": _arrived_in(caches)}
-
-
-def current_stream(operator: str, device: int) -> dict[str, Any]:
+def _current_stream(operator: str, device: int) -> dict[str, Any]:
     """One created stream on each GPU; the pointers are on `device`."""
     driver = _driver()
     handles = []
@@ -89,7 +83,7 @@ def current_stream(operator: str, device: int) -> dict[str, Any]:
         }
 
 
-def host_to_host() -> dict[str, Any]:
+def _host_to_host() -> dict[str, Any]:
     """No pointer is device memory; torch's current GPU is 0."""
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
@@ -108,7 +102,7 @@ def host_to_host() -> dict[str, Any]:
             }
 
 
-def unknown_device() -> dict[str, Any]:
+def _unknown_device() -> dict[str, Any]:
     """torch has CUDA, and sees no GPU."""
     driver = _driver()
     fake = FakeStreams([])
@@ -123,7 +117,7 @@ def unknown_device() -> dict[str, Any]:
         }
 
 
-def source_access_order(is_any: bool | None) -> list[int]:
+def _source_access_order(is_any: bool | None) -> list[int]:
     """What the driver's batch call is given."""
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
@@ -136,14 +130,12 @@ def source_access_order(is_any: bool | None) -> list[int]:
                 integers([BLOCK_BYTES]),
                 *([] if is_any is None else [is_any]),
             )
-            return [
-                attributes["srcAccessOrder"]
-                for call in _copy_calls()
-                for attributes in call.arguments["attributes"]
-            ]
+            (call,) = _copy_calls()
+            orders: list[int] = call.arguments["source_access_orders"]
+            return orders
 
 
-def capture() -> dict[str, Any]:
+def _capture() -> dict[str, Any]:
     """The current stream captures while blocks come in, and one goes out."""
     driver = _driver()
     waited = []
@@ -169,7 +161,7 @@ def capture() -> dict[str, Any]:
             }
 
 
-def wait(how: str) -> dict[str, Any]:
+def _wait(how: str) -> dict[str, Any]:
     """Blocks of the GPU go out into memory that torch does not know as pinned."""
     driver = _driver()
     simulator = kvswap_sim.Simulator()
@@ -209,7 +201,7 @@ def wait(how: str) -> dict[str, Any]:
             }
 
 
-def wait_fails() -> str:
+def _wait_fails() -> str:
     """The error of a call whose copies cannot be waited for."""
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
@@ -228,7 +220,7 @@ def wait_fails() -> str:
     return "no error"
 
 
-def compiled_copy_out() -> dict[str, Any]:
+def _compiled_copy_out() -> dict[str, Any]:
     """A graph that is made functional calls with a copy of `dst`."""
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
@@ -252,48 +244,60 @@ def compiled_copy_out() -> dict[str, Any]:
             }
 
 
+def stream_scenarios() -> dict[str, Any]:
+    """All of the above, in one process: torch's import takes most of the time."""
+    return {
+        **{
+            f"{operator} on {device}": _current_stream(operator, device)
+            for operator in ("swap_blocks_batch", "swap_blocks")
+            for device in (0, 1)
+        },
+        "host to host": _host_to_host(),
+        **{f"any {is_any}": _source_access_order(is_any) for is_any in (None, False, True)},
+        "capture": _capture(),
+        "wait out": _wait("out"),
+        "wait by address": _wait("by address"),
+        "wait fails": _wait_fails(),
+        "compiled": _compiled_copy_out(),
+        # The last one: an operator never again asks for the stream of that GPU.
+        "unknown device": _unknown_device(),
+    }
+
+
 def import_of_kvswap() -> dict[str, Any]:
     """What `import kvswap` and `import kvswap.torch_ops` register. torch is there."""
     before = hasattr(torch.ops.kvswap, "swap_blocks_batch")
-    import kvswap.torch_ops
-
-    first = hasattr(torch.ops.kvswap, "swap_blocks_batch")
-    del sys.modules["kvswap.torch_ops"]
+    _import_operators()
     return {
         "before": before,
-        "after": first,
-        "path": kvswap.torch_ops.library_path(),
+        "after": hasattr(torch.ops.kvswap, "swap_blocks_batch"),
         "loaded": sorted(torch.ops.loaded_libraries),
-        "version": kvswap.__version__,
     }
+
+
+def _refusal() -> str:
+    """Why the operators cannot be had."""
+    try:
+        _import_operators()
+    except ImportError as error:
+        return str(error)
+    return "no error"
 
 
 def registered_already() -> str:
     """Somebody else has operators of these names."""
     library = torch.library.Library("kvswap", "FRAGMENT")
     library.define("swap_blocks_batch(Tensor a) -> ()")
-    try:
-        import kvswap.torch_ops  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    return "no error"
+    return _refusal()
 
 
 def old_torch(version: str) -> str:
     """As on another version of torch."""
     torch.__version__ = version  # type: ignore[assignment]
-    try:
-        import kvswap.torch_ops  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    return "no error"
+    return _refusal()
 
 
 def missing_library(folder: str) -> str:
     """A package without the library."""
     kvswap.__file__ = os.path.join(folder, "__init__.py")
-    try:
-        import kvswap.torch_ops  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    return "no error"
+    return _refusal()

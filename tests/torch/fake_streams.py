@@ -23,6 +23,9 @@ class FakeStreams:
         handles = (ctypes.c_void_p * 4).in_dll(self._library, "fake_streams")
         for device, handle in enumerate(streams):
             handles[device] = handle
+        self._integer("fake_asked").value = 0
+        # Waiting for a stream: nothing, unless a test says what it is.
+        ctypes.c_void_p.in_dll(self._library, "fake_synchronize").value = None
         self._callback = _SYNCHRONIZE()
 
     def _integer(self, name: str) -> ctypes.c_int32:
@@ -37,7 +40,8 @@ class FakeStreams:
         self._callback = _SYNCHRONIZE(
             lambda handle, device: function(handle or 0, device)
         )
-        _SYNCHRONIZE.in_dll(self._library, "fake_synchronize").value = self._callback  # type: ignore[attr-defined]
+        pointer = ctypes.c_void_p.in_dll(self._library, "fake_synchronize")
+        pointer.value = ctypes.cast(self._callback, ctypes.c_void_p).value
 
     @property
     def asked(self) -> int:

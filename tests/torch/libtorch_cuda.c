@@ -32,5 +32,5 @@ int32_t aoti_torch_get_current_cuda_stream(int32_t device, void** stream) {
 }
 
 int32_t torch_cuda_stream_synchronize(void* stream, int32_t device) {
-  return fake_synchronize == NULL ? FAILURE : fake_synchronize(stream, device);
+  return fake_synchronize == NULL ? SUCCESS : fake_synchronize(stream, device);
 }

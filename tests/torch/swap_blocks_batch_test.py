@@ -150,7 +150,7 @@ def test_messages_arrive_whole(caches: Caches, kind: str) -> None:
         swap_blocks_batch(**arguments)
     expected = str(of_module.value)
     assert "[1]" in expected
-    assert len(expected) > 80
+    assert expected.endswith("Nothing was submitted")
     assert str(of_operator.value) == f"swap_blocks_batch: {expected}"
 
 
@@ -160,7 +160,7 @@ def test_errors_of_the_driver(
     simulator.fail("cuMemcpyAsync", 700, call=2)
     with pytest.raises(RuntimeError, match=r"700|ILLEGAL_ADDRESS") as raised:
         swap_blocks_batch(**_arguments(caches))
-    assert "[1]" in str(raised.value)
+    assert "the copy at index 1" in str(raised.value)
     simulator.clear_faults()
     # The operator works as before.
     swap_blocks_batch(**_arguments(caches))
