@@ -17,6 +17,7 @@ PUBLIC_MODULES = (
     "kvswap",
     "kvswap.argument_types",
     "kvswap.testing.cuda_driver",
+    "kvswap.torch_ops",
     "kvswap_sim",
 )
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 import kvswap.torch_ops
 import kvswap_sim
@@ -53,6 +54,19 @@ def test_needs_torch_without_cuda_and_the_one_libkvswap() -> None:
         "ld-linux-x86-64.so.2",
     }
     assert others == set()
+
+
+def test_exports_nothing() -> None:
+    with LIBRARY.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(symbols, SymbolTableSection)
+        exported = {
+            symbol.name
+            for symbol in symbols.iter_symbols()
+            if symbol["st_shndx"] not in ("SHN_UNDEF", "SHN_ABS")
+            and symbol["st_info"]["bind"] != "STB_LOCAL"
+        }
+    assert exported == set()
 
 
 def test_finds_libkvswap_beside_it() -> None:

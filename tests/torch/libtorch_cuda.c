@@ -1,5 +1,5 @@
-// Stands for torch's libtorch_cuda.so in tests: current streams that a test sets, with
-// the functions that libkvswap_torch.so looks up there.
+// Stands for torch's libtorch_cuda.so in tests: current streams that a test
+// sets, with the functions that libkvswap_torch.so looks up there.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,8 @@ EXPORT int32_t fake_device_count = 0;
 EXPORT void* fake_streams[DEVICES] = {NULL};
 EXPORT int32_t fake_current_device = 0;
 EXPORT int32_t (*fake_synchronize)(void* stream, int32_t device) = NULL;
-// Read by the test: how often the current stream was asked for, the last device.
+// Read by the test: how often the current stream was asked for, the last
+// device.
 EXPORT int32_t fake_asked = 0;
 EXPORT int32_t fake_asked_device = 0;
 

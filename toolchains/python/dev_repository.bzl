@@ -9,8 +9,8 @@ another environment are not taken for this one's.
 
 load(":interpreter.bzl", "PYTHON_VARIABLE", "find_python", "last_line")
 
-# --repo_env=KVSWAP_TORCH=none leaves torch out; tests that need it are then
-# incompatible and skipped.
+# --config=without_torch leaves torch out; tests that need it are then incompatible and
+# skipped.
 _TORCH_VARIABLE = "KVSWAP_TORCH"
 
 _BUILD = """\
@@ -142,7 +142,7 @@ def _python_dev_repository_impl(repository_ctx):
             environment,
             torch_requirements,
             [],
-            "Without torch, and without the tests that need it: --repo_env={}=none".format(_TORCH_VARIABLE),
+            "Without torch, and without the tests that need it: --config=without_torch",
         )
 
     torch_headers = _NO_TORCH_HEADERS.format(incompatible = Label("@platforms//:incompatible"))
