@@ -138,10 +138,10 @@ def _source_access_order(is_any: bool | None) -> list[int]:
 def _capture() -> dict[str, Any]:
     """The current stream captures while blocks come in, and one goes out."""
     driver = _driver()
-    waited = []
+    waited: list[int] = []
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
-        fake.synchronize_by(lambda handle, device: waited.append(handle) or 0)
+        fake.synchronize_by(waited.append)
         with make_caches(driver) as caches:
             stream.begin_capture()
             _swap_in(caches, "swap_blocks")
@@ -165,12 +165,11 @@ def _wait(how: str) -> dict[str, Any]:
     """Blocks of the GPU go out into memory that torch does not know as pinned."""
     driver = _driver()
     simulator = kvswap_sim.Simulator()
-    waited: list[tuple[int, int]] = []
+    waited: list[int] = []
 
-    def synchronize(handle: int, device: int) -> int:
-        waited.append((handle, device))
+    def synchronize(handle: int) -> None:
+        waited.append(handle)
         driver.synchronize_stream(handle)
-        return 0
 
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
@@ -206,7 +205,7 @@ def _wait_fails() -> str:
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
-        fake.synchronize_by(lambda handle, device: 1)
+        fake.fail_to_synchronize()
         with make_caches(driver) as caches:
             try:
                 torch.ops.kvswap.swap_blocks(
@@ -225,7 +224,7 @@ def _compiled_copy_out() -> dict[str, Any]:
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
-        fake.synchronize_by(lambda handle, _: driver.synchronize_stream(handle) or 0)
+        fake.synchronize_by(driver.synchronize_stream)
         with make_caches(driver) as caches:
             caches.gpu.write(bytes([7]) * BLOCK_BYTES, 5 * BLOCK_BYTES)
             driver.synchronize()
@@ -253,7 +252,10 @@ def stream_scenarios() -> dict[str, Any]:
             for device in (0, 1)
         },
         "host to host": _host_to_host(),
-        **{f"any {is_any}": _source_access_order(is_any) for is_any in (None, False, True)},
+        **{
+            f"any {is_any}": _source_access_order(is_any)
+            for is_any in (None, False, True)
+        },
         "capture": _capture(),
         "wait out": _wait("out"),
         "wait by address": _wait("by address"),
@@ -293,7 +295,7 @@ def registered_already() -> str:
 
 def old_torch(version: str) -> str:
     """As on another version of torch."""
-    torch.__version__ = version  # type: ignore[assignment]
+    torch.__version__ = version
     return _refusal()
 
 

@@ -35,11 +35,22 @@ class FakeStreams:
         """Which GPU is torch's current one."""
         self._integer("fake_current_device").value = device
 
-    def synchronize_by(self, function: Callable[[int, int], int]) -> None:
-        """What waits for a stream: called with handle and device, 0 is success."""
-        self._callback = _SYNCHRONIZE(
-            lambda handle, device: function(handle or 0, device)
-        )
+    def synchronize_by(self, wait: Callable[[int], object]) -> None:
+        """What waits for a stream: called with its handle."""
+
+        def synchronize(handle: int | None, _device: int) -> int:
+            wait(handle or 0)
+            return 0
+
+        self._set_synchronize(synchronize)
+
+    def fail_to_synchronize(self) -> None:
+        """Waiting for a stream is an error."""
+        self._set_synchronize(lambda _handle, _device: 1)
+
+    def _set_synchronize(self, function: Callable[[int | None, int], int]) -> None:
+        # The library has but its address.
+        self._callback = _SYNCHRONIZE(function)
         pointer = ctypes.c_void_p.in_dll(self._library, "fake_synchronize")
         pointer.value = ctypes.cast(self._callback, ctypes.c_void_p).value
 

@@ -154,9 +154,7 @@ def test_messages_arrive_whole(caches: Caches, kind: str) -> None:
     assert str(of_operator.value) == f"swap_blocks_batch: {expected}"
 
 
-def test_errors_of_the_driver(
-    caches: Caches, simulator: kvswap_sim.Simulator
-) -> None:
+def test_errors_of_the_driver(caches: Caches, simulator: kvswap_sim.Simulator) -> None:
     simulator.fail("cuMemcpyAsync", 700, call=2)
     with pytest.raises(RuntimeError, match=r"700|ILLEGAL_ADDRESS") as raised:
         swap_blocks_batch(**_arguments(caches))
@@ -170,11 +168,10 @@ def test_errors_of_the_driver(
 def test_many_errors_leak_nothing(caches: Caches) -> None:
     """The tensors of a refused call are freed, too."""
     arguments = _fault(caches, "no memory")
-    references = {name: tensor._use_count() for name, tensor in arguments.items()}  # type: ignore[attr-defined]
+    references = {name: tensor._use_count() for name, tensor in arguments.items()}
     for _ in range(100):
         with pytest.raises(RuntimeError):
             swap_blocks_batch(**arguments)
     assert {
-        name: tensor._use_count()  # type: ignore[attr-defined]
-        for name, tensor in arguments.items()
+        name: tensor._use_count() for name, tensor in arguments.items()
     } == references

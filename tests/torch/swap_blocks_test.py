@@ -174,7 +174,9 @@ def test_no_tensor_of_a_gpu(caches: Caches) -> None:
         )
 
 
-def test_errors_of_the_library_name_the_pair(caches: Caches, driver: CudaDriver) -> None:
+def test_errors_of_the_library_name_the_pair(
+    caches: Caches, driver: CudaDriver
+) -> None:
     """Memory of another GPU: only the driver knows it, as these are CPU tensors."""
     with driver.primary_context(1), make_caches(driver) as others:
         with pytest.raises(RuntimeError) as raised:
