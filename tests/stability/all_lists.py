@@ -6,6 +6,7 @@ from tests.stability import (
     c_interface,
     environment_variables,
     exported_symbols,
+    operator_schemas,
     python_interface,
 )
 from tests.stability.committed_list import CommittedList
@@ -33,6 +34,12 @@ LISTS = (
         "The public Python API",
         python_interface.collect,
         python_interface.rule,
+    ),
+    CommittedList(
+        "op_schemas",
+        "Operators for torch",
+        operator_schemas.collect,
+        operator_schemas.rule,
     ),
     CommittedList(
         "environment_variables",

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 import set_version
-from tests.stability import c_interface, exported_symbols, python_interface
+from tests.stability import (
+    c_interface,
+    exported_symbols,
+    operator_schemas,
+    python_interface,
+)
 from tests.stability.c_header import Field, parse
 from tests.stability.committed_list import (
     CommittedList,
@@ -112,6 +117,33 @@ def test_a_new_parameter_needs_a_default() -> None:
     assert compare(before, required, python_interface.rule).breaks
     # With the function itself it is no burden to anyone.
     assert not compare({}, required, python_interface.rule).breaks
+
+
+_SCHEMA = {"kvswap::copy": "(Tensor src, Tensor(a!) dst) -> ()"}
+
+
+def test_an_argument_more_is_an_addition_with_a_default_at_the_end() -> None:
+    def differences(schema: str) -> tuple[int, int]:
+        now = {"kvswap::copy": schema}
+        found = compare(_SCHEMA, now, operator_schemas.rule)
+        return len(found.additions), len(found.breaks)
+
+    assert differences("(Tensor src, Tensor(a!) dst, bool any=False) -> ()") == (1, 0)
+    for broken in (
+        "(Tensor src, Tensor(a!) dst, bool any) -> ()",
+        "(Tensor src, bool any=False, Tensor(a!) dst) -> ()",
+        "(Tensor src, Tensor dst) -> ()",
+        "(Tensor src) -> ()",
+        "(Tensor src, Tensor(a!) dst, bool any=False) -> Tensor",
+    ):
+        assert differences(broken) == (0, 1), broken
+
+
+def test_schemas_are_found_in_the_sources() -> None:
+    assert set(operator_schemas.collect()) == {
+        "kvswap::swap_blocks",
+        "kvswap::swap_blocks_batch",
+    }
 
 
 def test_a_new_export_has_the_version_of_its_release() -> None:

@@ -18,6 +18,7 @@ PUBLIC_MODULES = (
     "kvswap.argument_types",
     "kvswap.compat.vllm",
     "kvswap.testing.cuda_driver",
+    "kvswap.torch_ops",
     "kvswap_sim",
 )
 

@@ -13,7 +13,12 @@ import pytest
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 
-from tests.wheel.wheel_files import Wheel, built_wheels, is_release
+from tests.wheel.wheel_files import (
+    Wheel,
+    built_wheels,
+    has_torch_operators,
+    is_release,
+)
 
 WHEELS = built_wheels()
 EVERY_WHEEL = pytest.mark.parametrize("wheel", WHEELS.values(), ids=WHEELS)
@@ -57,15 +62,17 @@ def test_files_of_kvswap() -> None:
         "py.typed",
         "testing/__init__.py",
         "testing/cuda_driver.py",
+        "torch_ops.py",
         module,
     } <= package
+    assert ("libkvswap_torch.so" in package) == has_torch_operators()
     # Nothing of the build, of tests or of the simulated driver.
     unexpected = [
         path
         for path in wheel.content
         if not re.fullmatch(
             r"kvswap/(testing/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
-            r"|kvswap/(libkvswap|_core\.cpython-[\w-]+)\.so"
+            r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
             r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/.+)",
             path,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.wheel.environments import Environment
-from tests.wheel.wheel_files import built_wheels
+from tests.wheel.wheel_files import built_wheels, has_torch_operators
 
 WHEELS = built_wheels()
 SMALL_DEMO = ("-m", "kvswap", "demo", "--blocks=40", "--block_bytes=1001")
@@ -133,6 +133,48 @@ print("end")
     assert "dst_ptrs[0] = 0x40 with sizes[0] = 8" in swap_error
     assert swap_error.endswith("Nothing was submitted")
     assert end == "end"
+
+
+@pytest.mark.skipif(not has_torch_operators(), reason="built without torch's headers")
+def test_operators_for_torch(tmp_path: Path) -> None:
+    """Their errors pass from this library to torch, which has another C++ library."""
+    pytest.importorskip("torch")
+    environment = Environment(tmp_path / "environment")
+    environment.copy_distribution("absl-py")
+    environment.install(WHEELS["kvswap_sim"].path, WHEELS["kvswap"].path)
+    environment.see_packages_of_this_python()
+    output = environment.run(
+        "-c",
+        """
+import os, kvswap_sim
+os.environ.update(kvswap_sim.environment("13.0"))
+import kvswap.torch_ops, torch
+from kvswap.testing.cuda_driver import CudaDriver
+swap_blocks_batch = torch.ops.kvswap.swap_blocks_batch
+driver = CudaDriver(os.environ["KVSWAP_LIBCUDA"])
+with driver.primary_context(0), driver.device_memory(16) as gpu, driver.pinned_memory(16) as host:
+    host.view[:] = b"0123456789abcdef"
+    source, target, sizes = map(torch.tensor, ([host.address], [gpu.address], [16]))
+    swap_blocks_batch(source, target, sizes)
+    driver.synchronize()
+    print(gpu.read().decode())
+    for arguments in ((source, torch.tensor([64]), sizes), (source, target, sizes.int())):
+        for _ in range(1000):
+            try:
+                swap_blocks_batch(*arguments)
+            except RuntimeError as caught:
+                message = str(caught)
+        print(message)
+print(kvswap.stats().calls)
+""",
+    )
+    bytes_there, of_library, of_operator, calls = output.splitlines()
+    assert bytes_there == "0123456789abcdef"
+    assert "dst_ptrs[0] = 0x40 with sizes[0] = 16" in of_library
+    assert of_library.endswith("Nothing was submitted")
+    assert of_operator.startswith("swap_blocks_batch: sizes has another dtype")
+    assert of_operator.endswith("sizes.to(torch.int64)")
+    assert calls == "1001"
 
 
 def test_a_thread_that_ends_inside_a_call(simulated: Environment) -> None:

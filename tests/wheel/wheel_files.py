@@ -127,3 +127,8 @@ def built_wheels() -> dict[str, Wheel]:
 def is_release() -> bool:
     """Whether they were built by --config=release."""
     return os.environ["IS_RELEASE"] == "1"
+
+
+def has_torch_operators() -> bool:
+    """Whether they were built with the headers of torch."""
+    return os.environ["HAS_TORCH_OPERATORS"] == "1"

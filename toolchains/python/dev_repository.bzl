@@ -9,11 +9,12 @@ another environment are not taken for this one's.
 
 load(":interpreter.bzl", "PYTHON_VARIABLE", "find_python", "last_line")
 
-# --repo_env=KVSWAP_TORCH=none leaves torch out; tests that need it are then
-# incompatible and skipped.
+# --config=without_torch leaves torch out; tests that need it are then incompatible and
+# skipped.
 _TORCH_VARIABLE = "KVSWAP_TORCH"
 
 _BUILD = """\
+load("{cc_library_bzl}", "cc_library")
 load("{py_runtime_bzl}", "py_runtime")
 load("{py_runtime_pair_bzl}", "py_runtime_pair")
 
@@ -28,6 +29,29 @@ py_runtime(
 py_runtime_pair(
     name = "runtime_pair",
     py3_runtime = ":runtime",
+    visibility = ["//visibility:public"],
+)
+"""
+
+# Those of the stable API alone: a compilation declares what it may read, and torch has
+# thousands of headers.
+_TORCH_HEADERS = """
+cc_library(
+    name = "torch_headers",
+    hdrs = glob([
+        "{include}/torch/csrc/inductor/aoti_torch/c/*.h",
+        "{include}/torch/csrc/stable/**/*.h",
+        "{include}/torch/headeronly/**/*.h",
+    ]),
+    includes = ["{include}"],
+    visibility = ["//visibility:public"],
+)
+"""
+
+_NO_TORCH_HEADERS = """
+cc_library(
+    name = "torch_headers",
+    target_compatible_with = ["{incompatible}"],
     visibility = ["//visibility:public"],
 )
 """
@@ -118,18 +142,34 @@ def _python_dev_repository_impl(repository_ctx):
             environment,
             torch_requirements,
             [],
-            "Without torch, and without the tests that need it: --repo_env={}=none".format(_TORCH_VARIABLE),
+            "Without torch, and without the tests that need it: --config=without_torch",
+        )
+
+    torch_headers = _NO_TORCH_HEADERS.format(incompatible = Label("@platforms//:incompatible"))
+    if has_torch:
+        site_packages = _execute(
+            repository_ctx,
+            "does not tell its folders",
+            [environment, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"],
+        )
+        top = str(repository_ctx.path("."))
+        torch_headers = _TORCH_HEADERS.format(
+            include = site_packages.removeprefix(top + "/") + "/torch/include",
         )
 
     repository_ctx.file("settings.bzl", _SETTINGS.format(has_torch = has_torch))
     repository_ctx.file("BUILD.bazel", _BUILD.format(
+        cc_library_bzl = Label("@rules_cc//cc:cc_library.bzl"),
         interpreter = environment,
         py_runtime_bzl = Label("@rules_python//python:py_runtime.bzl"),
         py_runtime_pair_bzl = Label("@rules_python//python:py_runtime_pair.bzl"),
-    ))
+    ) + torch_headers)
 
 python_dev_repository = repository_rule(
-    doc = "A virtual environment of the machine's Python, and its `//:runtime_pair`.",
+    doc = """\
+A virtual environment of the machine's Python: its `//:runtime_pair`, and `//:torch_headers`,
+the headers of its torch.
+""",
     implementation = _python_dev_repository_impl,
     attrs = {
         "requirements": attr.label(

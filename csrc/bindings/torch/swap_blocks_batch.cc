@@ -1,0 +1,121 @@
+#include "csrc/bindings/torch/swap_blocks_batch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "csrc/bindings/torch/current_stream.h"
+#include "csrc/bindings/torch/op_error.h"
+#include "csrc/bindings/torch/tensor.h"
+#include "csrc/kvswap.h"
+
+namespace kvswap::torch_ops {
+namespace {
+
+// The bitwise or of all values: negative if and only if one of them is. Written
+// by sixteens so that it is compiled to vector instructions at -O2 too.
+int64_t OrOf(const int64_t* values, size_t count) {
+  constexpr size_t kLanes = 16;
+  int64_t lanes[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] |= values[i + lane];
+    }
+  }
+  int64_t all = 0;
+  for (int64_t lane : lanes) all |= lane;
+  for (; i < count; ++i) all |= values[i];
+  return all;
+}
+
+// One of the three arrays: checked, and its items.
+template <typename Item>
+class Array {
+ public:
+  explicit Array(const Tensor& tensor) : argument_(tensor.argument()) {
+    static_assert(sizeof(Item) == sizeof(int64_t));
+    const std::string name = argument_;
+    if (!tensor.is_cpu()) {
+      throw OpError(
+          name + " is a tensor on device " + tensor.DescribeDevice() +
+          "; the arrays of pointers and sizes are read by the CPU and "
+          "must be CPU tensors (the pointers in them may be of any "
+          "device)");
+    }
+    const int32_t dtype = tensor.dtype();
+    is_signed_ = dtype == aoti_torch_dtype_int64();
+    if (!is_signed_ && dtype != aoti_torch_dtype_uint64()) {
+      throw OpError(name + " has another dtype than torch.int64; convert it: " +
+                    name + ".to(torch.int64)");
+    }
+    if (tensor.dimensions() != 1) {
+      throw OpError(name + " has " + std::to_string(tensor.dimensions()) +
+                    " dimensions; it must have 1");
+    }
+    items_ = static_cast<const Item*>(tensor.data());
+    count_ = static_cast<size_t>(tensor.element_count());
+    if (count_ > 1 && *tensor.strides() != 1) {
+      throw OpError(name + " is not contiguous; pass " + name +
+                    ".contiguous()");
+    }
+  }
+
+  const Item* items() const { return items_; }
+  size_t count() const { return count_; }
+
+  // Addresses and sizes have no sign.
+  void RefuseNegative() const {
+    if (!is_signed_) return;
+    const auto* values = reinterpret_cast<const int64_t*>(items_);
+    if (OrOf(values, count_) >= 0) return;
+    size_t i = 0;
+    while (values[i] >= 0) ++i;
+    throw OpError(std::string(argument_) + "[" + std::to_string(i) +
+                  "] is negative: " + std::to_string(values[i]));
+  }
+
+ private:
+  const char* argument_;
+  bool is_signed_ = true;
+  const Item* items_ = nullptr;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+void SwapBlocksBatch(StableIValue* stack) {
+  const Tensor src_tensor(stack[0], "src_ptrs");
+  const Tensor dst_tensor(stack[1], "dst_ptrs");
+  const Tensor sizes_tensor(stack[2], "sizes");
+  const bool is_src_access_order_any =
+      torch::stable::detail::to<bool>(stack[3]);
+
+  const Array<const void*> src_ptrs(src_tensor);
+  const Array<void*> dst_ptrs(dst_tensor);
+  const Array<size_t> sizes(sizes_tensor);
+  const size_t count = sizes.count();
+  if (src_ptrs.count() != count || dst_ptrs.count() != count) {
+    throw OpError("src_ptrs, dst_ptrs and sizes must be of equal length, not " +
+                  std::to_string(src_ptrs.count()) + ", " +
+                  std::to_string(dst_ptrs.count()) + " and " +
+                  std::to_string(count));
+  }
+  src_ptrs.RefuseNegative();
+  dst_ptrs.RefuseNegative();
+  sizes.RefuseNegative();
+
+  int32_t device = -1;
+  kvswap_find_device(src_ptrs.items(), dst_ptrs.items(), sizes.items(), count,
+                     &device);
+  kvswap_options options = KVSWAP_OPTIONS_INIT;
+  if (is_src_access_order_any) options.source_access = KVSWAP_SOURCE_ACCESS_ANY;
+  kvswap_result result = KVSWAP_RESULT_INIT;
+  if (kvswap_swap_blocks_batch(
+          src_ptrs.items(), dst_ptrs.items(), sizes.items(), count,
+          CurrentStream(device).handle, &options, &result) != KVSWAP_OK) {
+    throw OpError(result.message);
+  }
+}
+
+}  // namespace kvswap::torch_ops
