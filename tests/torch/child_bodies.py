@@ -11,7 +11,7 @@ import torch
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver, Stream
-from tests.torch.caches import BLOCK_BYTES, Caches, integers, make_caches
+from tests.torch.caches import BLOCK_BYTES, BLOCKS, Caches, integers, make_caches
 from tests.torch.fake_streams import FakeStreams
 
 _PAIRS = [[1, 5], [2, 6]]
@@ -220,27 +220,31 @@ def _wait_fails() -> str:
 
 
 def _compiled_copy_out() -> dict[str, Any]:
-    """A graph that is made functional calls with a copy of `dst`."""
+    """A graph that is made functional calls with a copy of `dst`.
+
+    With all blocks: the driver waits for some copies to such memory of its own accord.
+    """
     driver = _driver()
+    simulator = kvswap_sim.Simulator()
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
         fake.synchronize_by(driver.synchronize_stream)
         with make_caches(driver) as caches:
-            caches.gpu.write(bytes([7]) * BLOCK_BYTES, 5 * BLOCK_BYTES)
+            content = bytes([7]) * BLOCK_BYTES * BLOCKS
+            caches.gpu.write(content)
             driver.synchronize()
 
             def swap_out(gpu: torch.Tensor, host: torch.Tensor) -> None:
-                mapping = torch.tensor([[5, 2], [5, 4]])
+                mapping = torch.arange(BLOCKS)[:, None].expand(-1, 2)
                 torch.ops.kvswap.swap_blocks(gpu, host, BLOCK_BYTES, mapping)
 
+            simulator.hold()
             torch.compile(swap_out, backend="aot_eager", fullgraph=True)(
                 caches.gpu_tensor, caches.host_tensor
             )
-            blocks = [caches.host_block(block) for block in (2, 4)]
-            return {
-                "arrived": blocks == [bytes([7]) * BLOCK_BYTES] * 2,
-                "blocks": len(blocks),
-            }
+            arrived = bytes(caches.host.view) == content
+            simulator.hold(False)
+            return {"arrived": arrived}
 
 
 def stream_scenarios() -> dict[str, Any]:
