@@ -54,6 +54,8 @@ def test_files_of_kvswap() -> None:
         "_core.pyi",
         "cmake/kvswapConfig.cmake",
         "cmake/kvswapConfigVersion.cmake",
+        "compat/__init__.py",
+        "compat/vllm.py",
         "demo.py",
         "errors.py",
         "include/kvswap.h",
@@ -71,7 +73,7 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/(testing/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
             r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/.+)",
