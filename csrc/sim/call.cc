@@ -1,8 +1,27 @@
 #include "csrc/sim/call.h"
 
+#include <atomic>
+
 #include "csrc/sim/report.h"
 
 namespace kvswap::sim {
+
+namespace {
+
+std::atomic<std::uint64_t> nanoseconds_in_calls{0};
+
+}  // namespace
+
+CallTimer::~CallTimer() {
+  const auto duration = std::chrono::steady_clock::now() - start_;
+  nanoseconds_in_calls.fetch_add(
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count()),
+      std::memory_order_relaxed);
+}
+
+std::uint64_t CallTimer::Nanoseconds() {
+  return nanoseconds_in_calls.load(std::memory_order_relaxed);
+}
 
 Call& Call::Text(std::string_view name, const char* value) {
   if (value == nullptr) return Argument(name, nullptr);

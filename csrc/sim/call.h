@@ -4,6 +4,7 @@
 #ifndef KVSWAP_SIM_CALL_H_
 #define KVSWAP_SIM_CALL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -19,6 +20,21 @@
 #include "csrc/sim/trace.h"
 
 namespace kvswap::sim {
+
+// Adds the time between its making and its end to that spent in the driver.
+class CallTimer {
+ public:
+  CallTimer() : start_(std::chrono::steady_clock::now()) {}
+  CallTimer(const CallTimer&) = delete;
+  CallTimer& operator=(const CallTimer&) = delete;
+  ~CallTimer();
+
+  // Of all calls and threads, since the library was loaded.
+  static std::uint64_t Nanoseconds();
+
+ private:
+  const std::chrono::steady_clock::time_point start_;
+};
 
 class Call {
  public:
@@ -107,6 +123,8 @@ class Call {
 
   static constexpr std::size_t kMostElements = 4096;
 
+  // The first member: all others are gone when it ends.
+  CallTimer timer_;
   const Entry entry_;
   std::unique_lock<std::mutex> lock_;
   JsonObject arguments_;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "csrc/sim/call.h"
 #include "csrc/sim/cuda_sim.h"
 #include "csrc/sim/devices.h"
 #include "csrc/sim/driver.h"
@@ -170,6 +171,10 @@ int cuda_sim_poke(uint64_t address, const void* from, size_t size) {
 size_t cuda_sim_trace(uint64_t first, char* buffer, size_t size) {
   const std::lock_guard<std::mutex> lock(Driver::Mutex());
   return kvswap::sim::CopyText(Driver::Get().trace.Lines(first), buffer, size);
+}
+
+uint64_t cuda_sim_nanoseconds_in_calls(void) {
+  return kvswap::sim::CallTimer::Nanoseconds();
 }
 
 void cuda_sim_clear_trace(void) {

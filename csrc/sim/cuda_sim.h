@@ -95,6 +95,11 @@ CUDA_SIM_API int cuda_sim_poke(uint64_t address, const void* from, size_t size);
 CUDA_SIM_API size_t cuda_sim_trace(uint64_t first, char* buffer, size_t size);
 CUDA_SIM_API void cuda_sim_clear_trace(void);
 
+/* Time that has passed inside of driver calls, of all threads together, in
+ * nanoseconds since the library was loaded. What a program spends beside it is
+ * its own. */
+CUDA_SIM_API uint64_t cuda_sim_nanoseconds_in_calls(void);
+
 /* Mistakes of the program that its driver calls could not report (work on
  * memory freed meanwhile, handles that are no streams), one a line. */
 CUDA_SIM_API size_t cuda_sim_violations(char* buffer, size_t size);

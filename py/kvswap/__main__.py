@@ -8,6 +8,7 @@ import sys
 from absl import app, flags
 
 COMMANDS = {
+    "bench": "what a call costs on the host, beside the driver's own work",
     "demo": "an offload round: blocks out of the GPU and back, every byte compared",
 }
 

@@ -95,6 +95,7 @@ class Simulator:
             "poke": (integer, [number, address, size]),
             "trace": (size, [number, address, size]),
             "clear_trace": (None, []),
+            "nanoseconds_in_calls": (number, []),
             "violations": (size, [address, size]),
             "clear_violations": (None, []),
             "live": (ctypes.c_int64, [text]),
@@ -203,6 +204,13 @@ class Simulator:
     def clear_violations(self) -> None:
         """Forgets the mistakes noted so far."""
         self._library.cuda_sim_clear_violations()
+
+    def seconds_in_calls(self) -> float:
+        """Time spent inside of driver calls, by all threads, since it was loaded.
+
+        What a program spends beside it is its own.
+        """
+        return int(self._library.cuda_sim_nanoseconds_in_calls()) / 1e9
 
     def live(self) -> dict[str, int]:
         """How many objects of each kind there are, for tests of leaks."""

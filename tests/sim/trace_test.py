@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,24 @@ def test_calls_are_recorded(start: Start) -> None:
     assert bad.result == 1
     assert bad.sequence == good.sequence + 1
     assert "runs past" in bad.note
+
+
+def test_time_in_calls_is_counted(start: Start) -> None:
+    simulator, driver = start("13.0")
+    with driver.primary_context():
+        device, pinned = driver.device_memory(1 << 20), driver.pinned_memory(1 << 20)
+        stream = driver.stream()
+        before = simulator.seconds_in_calls()
+        begin = time.perf_counter()
+        for _ in range(20):
+            driver.copy_async(device.address, pinned.address, 1 << 20, stream)
+            driver.synchronize()
+        total = time.perf_counter() - begin
+        counted = simulator.seconds_in_calls() - before
+        # Python's part does not count.
+        assert 0 < counted < total
+        time.sleep(0.01)
+        assert simulator.seconds_in_calls() - before == counted
 
 
 def test_arrays_are_recorded(start: Start) -> None:
