@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from absl import app, flags
@@ -108,19 +109,19 @@ class HostBench:
             yield (
                 f"swap_blocks_batch, {blocks}",
                 count,
-                lambda src_ptrs=src_ptrs, dst_ptrs=dst_ptrs, sizes=sizes: (
-                    kvswap.swap_blocks_batch(src_ptrs, dst_ptrs, sizes, stream=stream)
+                partial(
+                    kvswap.swap_blocks_batch, src_ptrs, dst_ptrs, sizes, stream=stream
                 ),
             )
-        pools = [_pool(gpu), _pool(host)]
         pairs = [(i, _POOL_BLOCKS - 1 - i) for i in range(_POOL_BLOCKS)]
+        copy_blocks = partial(
+            kvswap.copy_blocks, _pool(gpu), _pool(host), pairs, stream=stream
+        )
         for name, ticket in (("without a ticket", False), ("with a ticket", True)):
             yield (
                 f"copy_blocks, {_LAYERS} layers x K, V x {_POOL_BLOCKS} blocks, {name}",
                 2 * _LAYERS * _POOL_BLOCKS,
-                lambda ticket=ticket: kvswap.copy_blocks(
-                    *pools, pairs, stream=stream, ticket=ticket
-                ),
+                partial(copy_blocks, ticket=ticket),
             )
 
     def _measure(self, name: str, copies: int, call: Callable[[], Any]) -> HostCost:
