@@ -150,7 +150,8 @@ bool Registration::RegisterChunks(std::uintptr_t address,
           : code == abi::kErrorOutOfMemory
               ? ": the host or the driver ran out of memory that can be locked"
               : ": is it memory that can be read and written, and not a "
-                "GPU's?");
+                "GPU's? A file that is mapped shared and writable has to be "
+                "on tmpfs, as /dev/shm, or hugetlbfs");
     }
     chunks_.push_back(chunk);
     start = end;

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
+import tempfile
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,14 +162,13 @@ def test_the_caching_allocator_does_not_reuse_memory_in_flight() -> None:
     assert bool((overwrite == 9).all())
 
 
-def test_a_file(tmp_path: Any) -> None:
-    import mmap
-
+def test_a_file() -> None:
     tensors, block_dim = kv_caches("blocks_first")
     gpu = kvswap.BlockPool(tensors, block_dim)
-    path = tmp_path / "blocks"
-    path.write_bytes(bytes(6 * gpu.block_bytes))
-    with path.open("r+b") as file:
+    # Of a file on a disk, Linux lets pages be read by a device, not written.
+    with tempfile.TemporaryFile(dir="/dev/shm") as file:
+        file.write(bytes(6 * gpu.block_bytes))
+        file.flush()
         mapped = mmap.mmap(file.fileno(), 0)
     host = kvswap.pinned_pool(gpu, 6, buffer=mapped, max_chunk_bytes=1 << 20)
     torch.cuda.synchronize()
@@ -175,6 +177,21 @@ def test_a_file(tmp_path: Any) -> None:
     held = mapped[2 * gpu.block_bytes : 3 * gpu.block_bytes]
     assert held == wanted.numpy().tobytes()
     host.invalidate()
+
+
+def test_a_file_on_a_disk(tmp_path: Path) -> None:
+    """Registered or refused, by the system; a refusal says what it takes."""
+    gpu = kvswap.BlockPool(*kv_caches("blocks_first"))
+    path = tmp_path / "blocks"
+    path.write_bytes(bytes(6 * gpu.block_bytes))
+    with path.open("r+b") as file:
+        writable = mmap.mmap(file.fileno(), 0)
+        readable = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    kvswap.pinned_pool(gpu, 6, buffer=readable).invalidate()
+    try:
+        kvswap.pinned_pool(gpu, 6, buffer=writable).invalidate()
+    except kvswap.SwapError as error:
+        assert "has to be on tmpfs" in str(error)
 
 
 def test_warmup() -> None:
