@@ -3,12 +3,39 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import mmap
 from typing import Any
 
 from kvswap import _core
 from kvswap.memory_layout import Region
 from kvswap.pools import BlockPool
+
+_logger = logging.getLogger("kvswap")
+
+
+def _choose_node(
+    address: int, size: int, wanted: int | None, device: int | None
+) -> None:
+    # Not with kvswap itself: it needs ctypes.
+    from kvswap import numa
+
+    node = wanted if wanted is not None else numa.node_of_gpu(device)
+    if node is None:
+        return
+    try:
+        numa.prefer_node(address, size, node)
+    except OSError as error:
+        if wanted is not None:
+            raise
+        _logger.warning(
+            "kvswap: pinned memory is not placed on NUMA node %d, beside GPU %s: %s. "
+            "Copies may be slower; `numactl --preferred=%d` places all memory there",
+            node,
+            device,
+            error,
+            node,
+        )
 
 
 def pinned_pool(
@@ -20,6 +47,7 @@ def pinned_pool(
     allocator: str = "kvswap",
     device: int | None = None,
     max_chunk_bytes: int | None = None,
+    numa_node: int | None = None,
 ) -> BlockPool:
     """A pool in pinned host memory whose blocks correspond to those of another.
 
@@ -42,10 +70,14 @@ def pinned_pool(
             `like`, else the current context. Every GPU can use it.
         max_chunk_bytes: memory is registered in chunks of that many bytes at most, which
             end where blocks end; None is 64 GiB.
+        numa_node: where new memory of the allocator "kvswap" is to lie, while the node
+            has memory left. None: beside the GPU `device`, where torch and the system
+            tell its node and let it be chosen, else as the process has it.
 
     Raises:
         TypeError: `buffer` is no buffer.
         ValueError: `buffer` is too small; an argument has a wrong value.
+        OSError: the system does not let `numa_node` be chosen.
         SwapError: the driver refuses to register the memory. All that had been
             registered of it is taken back.
     """
@@ -58,6 +90,13 @@ def pinned_pool(
         raise ValueError(f"max_chunk_bytes must be above zero, not {max_chunk_bytes}")
     if allocator not in ("kvswap", "torch"):
         raise ValueError(f"allocator must be 'kvswap' or 'torch', not {allocator!r}")
+    if numa_node is not None and (buffer is not None or allocator == "torch"):
+        raise ValueError(
+            "numa_node is for new memory of the allocator 'kvswap': memory of a buffer "
+            "or of torch is where it is"
+        )
+    if numa_node is not None and numa_node < 0:
+        raise ValueError(f"numa_node must not be negative, not {numa_node}")
     block_bytes = like.block_bytes * blocks_per_block
     size = block_bytes * block_count
     read_only = False
@@ -67,15 +106,17 @@ def pinned_pool(
         owner = torch.empty(size, dtype=torch.uint8, pin_memory=True)
         address = owner.data_ptr()
     else:
+        if device is None:
+            device = like.device
         view = memoryview(mmap.mmap(-1, size) if buffer is None else buffer)
         address, available, read_only = _core._locate_buffer(view)
+        if buffer is None:
+            _choose_node(address, size, numa_node, device)
         if available < size:
             raise ValueError(
                 f"buffer has {available} bytes, and {block_count} blocks of "
                 f"{block_bytes} bytes need {size}"
             )
-        if device is None:
-            device = like.device
         owner = _core._Registration(
             address,
             size,
