@@ -48,8 +48,12 @@ def test_every_stable_label_resolves(bazel: NestedBazel) -> None:
 
     answer = bazel.succeed("query", f"//stable_labels:all + set({' '.join(targets)})")
     assert len(answer.split()) == len(targets)
-    # Nobody has a custom toolkit here, and there is nothing to build.
-    buildable = [t for t in targets if not t.endswith((":custom_toolkit", "_type"))]
+    # Nobody has a custom toolkit or headers of torch here, and there is nothing to build.
+    buildable = [
+        target
+        for target in targets
+        if not target.endswith((":custom_toolkit", "_type")) and "torch" not in target
+    ]
     bazel.succeed("build", "--nobuild", "//stable_labels:all", *buildable)
 
 
