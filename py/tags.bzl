@@ -26,7 +26,7 @@ def platform_tag():
     """
     branches = {}
     for target in RELEASE_TARGETS:
-        branches[":is_release_" + target.cpu] = target.platform_tag
+        branches["//toolchains/cc/release:is_release_" + target.cpu] = target.platform_tag
         branches[":is_local_" + target.cpu] = "linux_" + target.cpu
     return select(branches, no_match_error = "kvswap: wheels are made for Linux on {}".format(
         " and ".join([target.cpu for target in RELEASE_TARGETS]),

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "csrc/bindings/bitwise_or.h"
+
 namespace kvswap::bindings {
 namespace {
 
@@ -35,23 +37,6 @@ ItemFormat ClassifyFormat(const char* format, py::ssize_t item_size) {
   }
 }
 
-// The bitwise or of all values: negative if and only if one of them is. Written
-// by sixteens so that it is compiled to vector instructions at -O2 too.
-int64_t OrOf(const int64_t* values, size_t count) {
-  constexpr size_t kLanes = 16;
-  int64_t lanes[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] |= values[i + lane];
-    }
-  }
-  int64_t all = 0;
-  for (int64_t lane : lanes) all |= lane;
-  for (; i < count; ++i) all |= values[i];
-  return all;
-}
-
 }  // namespace
 
 IntegerArray::IntegerArray(py::handle object, const char* argument,
@@ -76,7 +61,7 @@ IntegerArray::IntegerArray(py::handle object, const char* argument,
 void IntegerArray::RefuseNegative() const {
   if (!is_signed_) return;
   const auto* values = static_cast<const int64_t*>(data_);
-  if (OrOf(values, size_) >= 0) return;
+  if (BitwiseOr(values, size_) >= 0) return;
   size_t i = 0;
   while (values[i] >= 0) ++i;
   throw py::value_error(Name() + "[" + std::to_string(i) +

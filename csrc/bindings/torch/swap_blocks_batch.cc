@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "csrc/bindings/bitwise_or.h"
 #include "csrc/bindings/torch/current_stream.h"
 #include "csrc/bindings/torch/op_error.h"
 #include "csrc/bindings/torch/tensor.h"
@@ -11,23 +12,6 @@
 
 namespace kvswap::torch_ops {
 namespace {
-
-// The bitwise or of all values: negative if and only if one of them is. Written
-// by sixteens so that it is compiled to vector instructions at -O2 too.
-int64_t OrOf(const int64_t* values, size_t count) {
-  constexpr size_t kLanes = 16;
-  int64_t lanes[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] |= values[i + lane];
-    }
-  }
-  int64_t all = 0;
-  for (int64_t lane : lanes) all |= lane;
-  for (; i < count; ++i) all |= values[i];
-  return all;
-}
 
 // One of the three arrays: checked, and its items.
 template <typename Item>
@@ -68,7 +52,7 @@ class Array {
   void RefuseNegative() const {
     if (!is_signed_) return;
     const auto* values = reinterpret_cast<const int64_t*>(items_);
-    if (OrOf(values, count_) >= 0) return;
+    if (bindings::BitwiseOr(values, count_) >= 0) return;
     size_t i = 0;
     while (values[i] >= 0) ++i;
     throw OpError(std::string(argument_) + "[" + std::to_string(i) +
