@@ -22,8 +22,8 @@ namespace {
 
 using engine::Descriptors;
 
-static_assert(KVSWAP_ENGINE_LOOP < KVSWAP_ENGINE_SLOTS);
-static_assert(KVSWAP_REASON_SOURCE_ACCESS < KVSWAP_REASON_SLOTS);
+static_assert(KVSWAP_ENGINE_BRIDGE < KVSWAP_ENGINE_SLOTS);
+static_assert(KVSWAP_REASON_NO_BRIDGE < KVSWAP_REASON_SLOTS);
 
 void DescribePlan(const engine::Plan& plan, const kvswap_result& report,
                   kvswap_plan* described) {
@@ -190,11 +190,29 @@ const char* kvswap_stream_kind_name(int32_t stream_kind) {
 const char* kvswap_memory_kind_name(int32_t memory_kind) {
   return kvswap::engine::MemoryKindName(memory_kind);
 }
+const char* kvswap_priority_name(int32_t priority) {
+  return kvswap::engine::PriorityName(priority);
+}
+const char* kvswap_direction_name(int32_t direction) {
+  return kvswap::engine::DirectionName(direction);
+}
+const char* kvswap_kernel_name(int32_t kernel) {
+  return kvswap::engine::KernelName(kernel);
+}
 int32_t kvswap_engine_from_name(const char* name) {
   return kvswap::engine::EngineFromName(name);
 }
 int32_t kvswap_source_access_from_name(const char* name) {
   return kvswap::engine::SourceAccessFromName(name);
+}
+int32_t kvswap_priority_from_name(const char* name) {
+  return kvswap::engine::PriorityFromName(name);
+}
+int32_t kvswap_direction_from_name(const char* name) {
+  return kvswap::engine::DirectionFromName(name);
+}
+int32_t kvswap_kernel_from_name(const char* name) {
+  return kvswap::engine::KernelFromName(name);
 }
 const char* kvswap_reason_text(int32_t reason) {
   return kvswap::engine::ReasonText(reason);

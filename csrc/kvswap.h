@@ -76,9 +76,13 @@ typedef enum kvswap_status {
 
 /* How copies are submitted. */
 typedef enum kvswap_engine {
-  KVSWAP_ENGINE_AUTO = 0,  /* kvswap chooses; never changes a result */
-  KVSWAP_ENGINE_BATCH = 1, /* cuMemcpyBatchAsync (driver >= 12.8), in chunks */
-  KVSWAP_ENGINE_LOOP = 2   /* cuMemcpyAsync for each descriptor */
+  KVSWAP_ENGINE_AUTO = 0,   /* kvswap chooses; never changes a result */
+  KVSWAP_ENGINE_BATCH = 1,  /* cuMemcpyBatchAsync (driver >= 12.8), in chunks */
+  KVSWAP_ENGINE_LOOP = 2,   /* cuMemcpyAsync for each descriptor */
+  KVSWAP_ENGINE_KERNEL = 3, /* a copy kernel (driver >= 12.0), on any stream */
+  /* The batch engine on a stream of kvswap's own that the legacy stream is
+   * forked to and joined with by events. */
+  KVSWAP_ENGINE_BRIDGE = 4
 } kvswap_engine;
 
 /* Length of the arrays that an engine's number indexes. */
@@ -90,7 +94,15 @@ typedef enum kvswap_reason {
   KVSWAP_REASON_NO_BATCH_SYMBOL = 1, /* driver older than 12.8, or lacks it */
   KVSWAP_REASON_LEGACY_STREAM = 2,   /* the driver refuses handles 0 and 1 */
   KVSWAP_REASON_CAPTURING = 3,       /* the batch call is missing from graphs */
-  KVSWAP_REASON_SOURCE_ACCESS = 4    /* cannot promise DURING_API_CALL */
+  KVSWAP_REASON_SOURCE_ACCESS = 4,   /* cannot promise DURING_API_CALL */
+  /* The driver does not say that a kernel on the stream's GPU may touch some of
+   * the memory; those copies go to another engine. */
+  KVSWAP_REASON_NOT_REACHABLE = 5,
+  KVSWAP_REASON_NO_KERNEL_ENTRY = 6,   /* driver older than 12.0, or lacks it */
+  KVSWAP_REASON_NO_KERNEL_IMAGE = 7,   /* no image that the driver would load */
+  KVSWAP_REASON_LAUNCH_FAILED = 8,     /* the driver refused a launch */
+  KVSWAP_REASON_NOT_LEGACY_STREAM = 9, /* nothing to bridge */
+  KVSWAP_REASON_NO_BRIDGE = 10         /* its stream or events were refused */
 } kvswap_reason;
 
 /* Length of the arrays that a reason's number indexes. */
@@ -109,6 +121,31 @@ typedef enum kvswap_source_access {
    * GPU. */
   KVSWAP_SOURCE_ACCESS_ANY = 2
 } kvswap_source_access;
+
+/* What the copies of a call should spare. */
+typedef enum kvswap_priority {
+  KVSWAP_PRIORITY_THROUGHPUT =
+      0,                      /* nothing: most bytes a second; the default */
+  KVSWAP_PRIORITY_COMPUTE = 1 /* kernels that run beside them */
+} kvswap_priority;
+
+/* Between what a copy goes; managed memory counts as the device's. */
+typedef enum kvswap_direction {
+  KVSWAP_DIRECTION_HOST_TO_DEVICE = 0,
+  KVSWAP_DIRECTION_DEVICE_TO_HOST = 1,
+  KVSWAP_DIRECTION_DEVICE_TO_DEVICE = 2,
+  KVSWAP_DIRECTION_HOST_TO_HOST = 3
+} kvswap_direction;
+
+/* How the kernel engine copies. */
+typedef enum kvswap_kernel {
+  KVSWAP_KERNEL_NONE = 0,
+  KVSWAP_KERNEL_PLAIN = 1, /* a warp for each block; every size and alignment */
+  /* Bulk-asynchronous copies through shared memory (compute capability 9.0 and
+   * newer), for copies whose addresses and sizes are multiples of 16 bytes;
+   * other copies go by the plain kernel. */
+  KVSWAP_KERNEL_BULK = 2
+} kvswap_kernel;
 
 /* What kind of stream a handle is. */
 typedef enum kvswap_stream_kind {
@@ -146,6 +183,44 @@ typedef struct kvswap_memory {
  * numbers, and the ticket tells of each layer. */
 #define KVSWAP_FLAG_LAYERS 4u
 
+/* The batch call's flag CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE. */
+#define KVSWAP_FLAG_PREFER_OVERLAP 8u
+
+/* One rule of a policy: what submits copies of a kind. A rule is for the copies
+ * that match all of its conditions. */
+typedef struct kvswap_policy_rule {
+  /* Conditions. */
+  int32_t direction; /* kvswap_direction; -1: any */
+  int32_t priority;  /* kvswap_priority; -1: any */
+  /* The engine that the copy engines of the GPU would be used by: BATCH, BRIDGE
+   * on the legacy stream, LOOP where neither can run, as under capture. AUTO:
+   * any. */
+  int32_t copy_engine;
+  int32_t reserved; /* zero */
+  size_t max_size;  /* bytes of a copy at most; 0: any */
+  size_t min_count; /* copies of the direction in the call at least */
+  /* What the rule says: KERNEL; LOOP; or BATCH, which means whichever of BATCH,
+   * BRIDGE and LOOP the stream and the driver allow. */
+  int32_t engine;
+  /* Of rules for KERNEL. The bulk kernel is replaced by the plain one where the
+   * GPU has none. */
+  int32_t kernel;      /* kvswap_kernel */
+  int32_t ctas;        /* cooperative thread arrays ("thread blocks") at most */
+  int32_t threads;     /* of each, a multiple of 32; the bulk kernel: 32 */
+  int32_t stages;      /* of the bulk kernel's ring, 2 to 32 */
+  int32_t stage_bytes; /* of each stage, a multiple of 128 */
+} kvswap_policy_rule;
+
+/* A policy of the AUTO engine: the first rule that is for a copy decides. A
+ * copy that no rule is for goes as under a rule for BATCH. */
+typedef struct kvswap_policy {
+  size_t struct_size;
+  const kvswap_policy_rule* rules;
+  size_t rule_count;
+} kvswap_policy;
+
+#define KVSWAP_POLICY_INIT {sizeof(kvswap_policy), NULL, 0}
+
 /* Options of a call. All zero is the default. */
 typedef struct kvswap_options {
   size_t struct_size;
@@ -155,11 +230,14 @@ typedef struct kvswap_options {
    * KVSWAP_MAX_BATCH says, else the default. Values above
    * KVSWAP_MAX_BATCH_LIMIT mean that limit. */
   size_t max_batch;
-  uint32_t flags;    /* KVSWAP_FLAG_... */
-  uint32_t reserved; /* zero */
+  uint32_t flags;   /* KVSWAP_FLAG_... */
+  int32_t priority; /* kvswap_priority */
+  /* The policy of this call; NULL: that of kvswap_set_policy, else the GPU
+   * family's own. Read before the call returns. */
+  const kvswap_policy* policy;
 } kvswap_options;
 
-#define KVSWAP_OPTIONS_INIT {sizeof(kvswap_options), 0, 0, 0, 0, 0}
+#define KVSWAP_OPTIONS_INIT {sizeof(kvswap_options), 0, 0, 0, 0, 0, NULL}
 
 /* Descriptors in one driver call: the default, from the speed map in docs, and
  * the most that is ever sent, below the counts at which drivers were reported
@@ -184,10 +262,14 @@ typedef struct kvswap_result {
   size_t submitted;
   uint64_t submitted_bytes;
   size_t dropped; /* descriptors of size zero: nothing to copy */
-  int32_t engine; /* the engine that ran, or would have */
+  /* The engine that ran, or would have; of several, the one with most copies.
+   */
+  int32_t engine;
   int32_t device; /* ordinal of the device whose context was used; -1: none */
   /* Per kvswap_engine: descriptors that it submitted, and why it did not run
-   * (kvswap_reason) where it was asked for or preferred. */
+   * (kvswap_reason), or not for all copies, where it was asked for or
+   * preferred.
+   */
   uint64_t copies[KVSWAP_ENGINE_SLOTS];
   int32_t unavailable[KVSWAP_ENGINE_SLOTS];
   /* The descriptor at `index`, where there is one. */
@@ -263,19 +345,24 @@ KVSWAP_API int kvswap_swap_blocks_batch(const void* const* src_ptrs,
 /* What a call with the same arguments would do now, and why. */
 typedef struct kvswap_plan {
   size_t struct_size;
-  int32_t engine;      /* kvswap_engine that would run */
+  int32_t engine;      /* kvswap_engine that would run, as in kvswap_result */
   int32_t stream_kind; /* kvswap_stream_kind */
   int32_t capturing;   /* 1: the stream captures; copies would become nodes */
   int32_t device;      /* ordinal; -1: none */
   size_t copies;       /* descriptors to submit */
   size_t dropped;      /* descriptors of size zero */
   uint64_t bytes;      /* of all copies */
-  size_t driver_calls; /* copy calls into the driver */
+  size_t driver_calls; /* copy calls and launches */
   size_t max_batch;    /* descriptors in one batch call at most */
-  int32_t unavailable[KVSWAP_ENGINE_SLOTS]; /* as in kvswap_result */
+  int32_t unavailable[KVSWAP_ENGINE_SLOTS];    /* as in kvswap_result */
+  uint64_t engine_copies[KVSWAP_ENGINE_SLOTS]; /* descriptors, per engine */
+  /* Descriptors that copy engines get together with a neighbour, since they are
+   * contiguous with it on both sides inside one allocation. */
+  size_t coalesced;
 } kvswap_plan;
 
-#define KVSWAP_PLAN_INIT {sizeof(kvswap_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define KVSWAP_PLAN_INIT \
+  {sizeof(kvswap_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, 0}
 
 /* Checks and plans like kvswap_swap_blocks_batch and submits nothing. */
 KVSWAP_API int kvswap_plan_blocks_batch(
@@ -458,6 +545,38 @@ typedef struct kvswap_driver_entry {
 KVSWAP_API int kvswap_get_driver_entry(size_t position,
                                        kvswap_driver_entry* entry);
 
+/* The kernel engine of a context. */
+typedef struct kvswap_kernel_info {
+  size_t struct_size;
+  int32_t available;
+  int32_t reason;             /* kvswap_reason; NONE where it is available */
+  int32_t device;             /* ordinal; -1: no context is current */
+  int32_t compute_capability; /* as 90 for 9.0 */
+  int32_t bulk;               /* 1: the bulk kernel is available */
+  int32_t parameter_bytes;    /* of a launch at most: 4096 or 32764 */
+  char image[128];            /* the image that was loaded; "" where none was */
+  char message[512];          /* why it is not available; "" where it is */
+} kvswap_kernel_info;
+
+#define KVSWAP_KERNEL_INFO_INIT \
+  {sizeof(kvswap_kernel_info), 0, 0, 0, 0, 0, 0, {0}, {0}}
+
+/* Tells of the current context's kernel engine, and loads its image if that has
+ * not been done. */
+KVSWAP_API int kvswap_get_kernel_info(kvswap_kernel_info* info);
+
+/* Sets the process's policy for all GPUs; NULL: back to each GPU family's own.
+ * The rules are copied. Calls that run meanwhile use the one or the other. */
+KVSWAP_API int kvswap_set_policy(const kvswap_policy* policy,
+                                 kvswap_result* result);
+
+/* Writes to `rules` (room for `capacity`; may be NULL with 0) the rules in
+ * force for a GPU of a compute capability (as 90 for 9.0), and to `*count` how
+ * many there are. */
+KVSWAP_API int kvswap_get_policy(int32_t compute_capability,
+                                 kvswap_policy_rule* rules, size_t capacity,
+                                 size_t* count);
+
 /* Counters of this process since its start. */
 typedef struct kvswap_statistics {
   size_t struct_size;
@@ -489,10 +608,16 @@ KVSWAP_API const char* kvswap_reason_name(int32_t reason);
 KVSWAP_API const char* kvswap_source_access_name(int32_t source_access);
 KVSWAP_API const char* kvswap_stream_kind_name(int32_t stream_kind);
 KVSWAP_API const char* kvswap_memory_kind_name(int32_t memory_kind);
+KVSWAP_API const char* kvswap_priority_name(int32_t priority);
+KVSWAP_API const char* kvswap_direction_name(int32_t direction);
+KVSWAP_API const char* kvswap_kernel_name(int32_t kernel);
 
 /* The number of a name; -1 where there is none of that name. */
 KVSWAP_API int32_t kvswap_engine_from_name(const char* name);
 KVSWAP_API int32_t kvswap_source_access_from_name(const char* name);
+KVSWAP_API int32_t kvswap_priority_from_name(const char* name);
+KVSWAP_API int32_t kvswap_direction_from_name(const char* name);
+KVSWAP_API int32_t kvswap_kernel_from_name(const char* name);
 
 /* One sentence on a reason, for people. */
 KVSWAP_API const char* kvswap_reason_text(int32_t reason);

@@ -29,11 +29,16 @@ enum Result : int {
   kErrorDeinitialized = 4,
   kErrorNoDevice = 100,
   kErrorInvalidDevice = 101,
+  kErrorInvalidImage = 200,
   kErrorInvalidContext = 201,
+  kErrorNoBinaryForGpu = 209,
+  kErrorInvalidPtx = 218,
+  kErrorUnsupportedPtxVersion = 222,
   kErrorInvalidHandle = 400,
   kErrorNotFound = 500,
   kErrorNotReady = 600,
   kErrorIllegalAddress = 700,
+  kErrorLaunchOutOfResources = 701,
   kErrorContextIsDestroyed = 709,
   kErrorHostMemoryAlreadyRegistered = 712,
   kErrorHostMemoryNotRegistered = 713,
@@ -54,13 +59,17 @@ using Device = int;
 // CUdeviceptr: an address in the unified address space, host memory included.
 using DevicePointer = std::uint64_t;
 
-// CUcontext, CUstream and CUevent: opaque handles.
+// CUcontext, CUstream, CUevent, CUmodule and CUfunction: opaque handles.
 struct OpaqueContext;
 struct OpaqueStream;
 struct OpaqueEvent;
+struct OpaqueModule;
+struct OpaqueFunction;
 using Context = OpaqueContext*;
 using Stream = OpaqueStream*;
 using Event = OpaqueEvent*;
+using Module = OpaqueModule*;
+using Function = OpaqueFunction*;
 
 // Handles that name a stream without being one. They mean the current
 // context's stream.
@@ -81,6 +90,29 @@ enum StreamCaptureMode : int {
   kStreamCaptureModeThreadLocal = 1,
   kStreamCaptureModeRelaxed = 2,
 };
+
+// CUdevice_attribute
+enum DeviceAttribute : int {
+  kDeviceAttributeComputeCapabilityMajor = 75,
+  kDeviceAttributeComputeCapabilityMinor = 76,
+  kDeviceAttributeCanUseHostPointerForRegisteredMemory = 91,
+  kDeviceAttributeMaxSharedMemoryPerBlockOptin = 97,
+};
+
+// CUfunction_attribute
+enum FunctionAttribute : int {
+  kFunctionAttributeMaxDynamicSharedSizeBytes = 8,
+};
+
+// CUpointer_attribute kPointerAttributeAccessFlags (CUmemAccess_flags)
+enum MemoryAccessFlags : unsigned {
+  kMemoryAccessNone = 0,
+  kMemoryAccessRead = 1,
+  kMemoryAccessReadWrite = 3,
+};
+
+// CUstream_flags
+inline constexpr unsigned kStreamNonBlocking = 1;
 
 // CUevent_flags
 inline constexpr unsigned kEventDisableTiming = 2;
@@ -120,6 +152,9 @@ enum MemcpySourceAccessOrder : int {
   kMemcpySourceAccessOrderDuringApiCall = 2,
   kMemcpySourceAccessOrderAny = 3,
 };
+
+// CUmemcpyFlags
+inline constexpr unsigned kMemcpyFlagPreferOverlapWithCompute = 1;
 
 // CUmemLocationType
 enum MemLocationType : int {
@@ -172,6 +207,10 @@ using DriverGetVersion_v2020 = Result (*)(int* version);
 using GetErrorName_v6000 = Result (*)(Result error, const char** name);
 using GetErrorString_v6000 = Result (*)(Result error, const char** text);
 using DeviceGet_v2000 = Result (*)(Device* device, int ordinal);
+using DeviceGetAttribute_v2000 = Result (*)(int* value,
+                                            DeviceAttribute attribute,
+                                            Device device);
+using CtxGetId_v12000 = Result (*)(Context context, std::uint64_t* id);
 using CtxGetCurrent_v4000 = Result (*)(Context* context);
 using CtxGetDevice_v2000 = Result (*)(Device* device);
 using CtxPushCurrent_v4000 = Result (*)(Context context);
@@ -182,6 +221,7 @@ using DevicePrimaryCtxGetState_v7000 = Result (*)(Device device,
 using DevicePrimaryCtxRetain_v7000 = Result (*)(Context* context,
                                                 Device device);
 using DevicePrimaryCtxRelease_v11000 = Result (*)(Device device);
+using StreamCreate_v2000 = Result (*)(Stream* stream, unsigned int flags);
 using StreamGetCtx_v9020 = Result (*)(Stream stream, Context* context);
 using StreamIsCapturing_v10000 = Result (*)(Stream stream,
                                             StreamCaptureStatus* status);
@@ -204,6 +244,20 @@ using ThreadExchangeStreamCaptureMode_v10010 =
 using MemHostRegister_v6050 = Result (*)(void* pointer, std::size_t size,
                                          unsigned int flags);
 using MemHostUnregister_v4000 = Result (*)(void* pointer);
+using ModuleLoadData_v2000 = Result (*)(Module* module, const void* image);
+using ModuleUnload_v2000 = Result (*)(Module module);
+using ModuleGetFunction_v2000 = Result (*)(Function* function, Module module,
+                                           const char* name);
+using FuncSetAttribute_v9000 = Result (*)(Function function,
+                                          FunctionAttribute attribute,
+                                          int value);
+using LaunchKernel_v4000 = Result (*)(Function function, unsigned int grid_x,
+                                      unsigned int grid_y, unsigned int grid_z,
+                                      unsigned int block_x,
+                                      unsigned int block_y,
+                                      unsigned int block_z,
+                                      unsigned int shared_bytes, Stream stream,
+                                      void** parameters, void** extra);
 // `attributes` and `attribute_indices` have `attribute_count` entries each (not
 // `count`); the first index is 0 and they increase strictly. `failed_index` is
 // relative to this call and SIZE_MAX where no copy is to blame; with stream

@@ -21,6 +21,7 @@
   ROW(GetErrorName, 6000, kRequired)                     \
   ROW(GetErrorString, 6000, kRequired)                   \
   ROW(DeviceGet, 2000, kRequired)                        \
+  ROW(DeviceGetAttribute, 2000, kRequired)               \
   ROW(CtxGetCurrent, 4000, kRequired)                    \
   ROW(CtxGetDevice, 2000, kRequired)                     \
   ROW(CtxPushCurrent, 4000, kRequired)                   \
@@ -40,7 +41,14 @@
   ROW(StreamWaitEvent, 3020, kOptional)                  \
   ROW(ThreadExchangeStreamCaptureMode, 10010, kOptional) \
   ROW(MemHostRegister, 6050, kOptional)                  \
-  ROW(MemHostUnregister, 4000, kOptional)
+  ROW(MemHostUnregister, 4000, kOptional)                \
+  ROW(CtxGetId, 12000, kOptional)                        \
+  ROW(StreamCreate, 2000, kOptional)                     \
+  ROW(ModuleLoadData, 2000, kOptional)                   \
+  ROW(ModuleUnload, 2000, kOptional)                     \
+  ROW(ModuleGetFunction, 2000, kOptional)                \
+  ROW(FuncSetAttribute, 9000, kOptional)                 \
+  ROW(LaunchKernel, 4000, kOptional)
 
 // Entries that only headers from 12.8 on declare.
 #define KVSWAP_DRIVER_ENTRIES_SINCE_12080(ROW) \

@@ -92,11 +92,15 @@ bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
                 "source_access %d is none. Use stream, during_api_call or any",
                 static_cast<int>(given.source_access));
   }
-  if ((given.flags & ~known_flags) != 0 || given.reserved != 0) {
+  if (!IsPriority(given.priority)) {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
-                "options.flags is 0x%x and options.reserved 0x%x: a flag that "
-                "this call does not know, or reserved is not zero",
-                given.flags, given.reserved);
+                "priority %d is none. Use throughput or compute",
+                static_cast<int>(given.priority));
+  }
+  if ((given.flags & ~known_flags) != 0) {
+    return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+                "options.flags is 0x%x: a flag that this call does not know",
+                given.flags);
   }
   settings->engine = given.engine == KVSWAP_ENGINE_AUTO
                          ? environment.engine
@@ -107,6 +111,7 @@ bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
       std::min(given.max_batch == 0 ? environment.max_batch : given.max_batch,
                KVSWAP_MAX_BATCH_LIMIT);
   settings->flags = given.flags;
+  settings->priority = static_cast<kvswap_priority>(given.priority);
   return true;
 }
 

@@ -15,6 +15,7 @@ struct Settings {
   kvswap_source_access source_access = KVSWAP_SOURCE_ACCESS_STREAM;
   std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
   std::uint32_t flags = 0;  // KVSWAP_FLAG_...
+  kvswap_priority priority = KVSWAP_PRIORITY_THROUGHPUT;
 
   bool Has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };

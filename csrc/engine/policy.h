@@ -1,0 +1,51 @@
+// Policies: which engine the copies of a call go to, as rules that are data.
+
+#ifndef KVSWAP_ENGINE_POLICY_H_
+#define KVSWAP_ENGINE_POLICY_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "csrc/kvswap.h"
+
+namespace kvswap::engine {
+
+// Copies of a call that are alike.
+struct Situation {
+  kvswap_direction direction;
+  kvswap_priority priority;
+  kvswap_engine copy_engine;  // BATCH, BRIDGE or LOOP
+  std::size_t size;           // bytes of a copy
+  std::size_t count;          // copies of the direction in the call
+};
+
+// Checks the rules of a caller's policy. False: `report` says which is wrong.
+bool CheckPolicy(const kvswap_policy& policy, kvswap_result* report);
+
+// The policy that holds for one call, unchanged by kvswap_set_policy meanwhile.
+class PolicyInForce {
+ public:
+  // `of_call` (null: none) must outlive this; else the process's policy, else
+  // that of the GPU family.
+  PolicyInForce(const kvswap_policy* of_call, int compute_capability);
+
+  // The first rule that is for the situation; null where none is.
+  const kvswap_policy_rule* Find(const Situation& situation) const;
+
+  const kvswap_policy_rule* rules() const { return rules_; }
+  std::size_t rule_count() const { return rule_count_; }
+
+ private:
+  std::shared_ptr<const std::vector<kvswap_policy_rule>> of_process_;
+  const kvswap_policy_rule* rules_;
+  std::size_t rule_count_;
+};
+
+// Makes `policy` (null: each GPU family's own) that of the process. May throw
+// std::bad_alloc.
+void SetProcessPolicy(const kvswap_policy* policy);
+
+}  // namespace kvswap::engine
+
+#endif  // KVSWAP_ENGINE_POLICY_H_

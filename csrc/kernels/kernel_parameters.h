@@ -1,0 +1,78 @@
+// The parameters of the copy kernels: read by the device, written by the kernel
+// engine, understood by the simulated driver's host build of the kernels.
+//
+// The descriptors ride in the launch parameters themselves. No buffer has to be
+// filled, kept or synchronised with, a captured launch keeps its own copy, and
+// the caller's arrays are free when the launch call returns.
+
+#ifndef KVSWAP_KERNELS_KERNEL_PARAMETERS_H_
+#define KVSWAP_KERNELS_KERNEL_PARAMETERS_H_
+
+namespace kvswap::kernels {
+
+// NVRTC has no <cstdint>.
+using Address = unsigned long long;
+using Size = unsigned long long;
+using Number = unsigned int;
+
+// Most bytes of parameters that a kernel can have: since CUDA 12.1 (compute
+// capability 7.0 and newer), and before. Source: CUDA C++ Programming Guide,
+// "Function Parameters" of __global__ functions.
+inline constexpr Number kLargeParameterBytes = 32764;
+inline constexpr Number kSmallParameterBytes = 4096;
+
+struct CopyHeader {
+  Size size;           // of every copy, where items have none
+  Number count;        // of items
+  Number stages;       // the bulk kernel's ring
+  Number stage_bytes;  // of a stage
+  Number reserved[3];
+};
+
+// A copy of the size in the header.
+struct UniformCopy {
+  Address source;
+  Address destination;
+};
+
+struct SizedCopy {
+  Address source;
+  Address destination;
+  Size size;
+};
+
+// The parameter of a kernel with room for `parameter_bytes`.
+template <typename Item, Number parameter_bytes>
+struct CopyParameters {
+  static constexpr Number kCapacity =
+      (parameter_bytes - sizeof(CopyHeader)) / sizeof(Item);
+
+  CopyHeader header;
+  Item items[kCapacity];
+};
+
+static_assert(sizeof(CopyHeader) == 32);
+static_assert(sizeof(CopyParameters<UniformCopy, kLargeParameterBytes>) ==
+              32752);
+static_assert(sizeof(CopyParameters<SizedCopy, kLargeParameterBytes>) == 32744);
+
+// The bulk kernel's ring.
+inline constexpr Number kMinStages = 2;
+inline constexpr Number kMaxStages = 32;
+inline constexpr Number kStageAlignment = 128;
+// What cp.async.bulk demands of addresses and sizes. Source: PTX ISA,
+// "cp.async.bulk".
+inline constexpr Number kBulkAlignment = 16;
+
+// KERNEL(name, Item, parameter_bytes): every kernel, by the name that it has in
+// the images. Kernels of one size of parameters share an image.
+#define KVSWAP_PLAIN_KERNELS(KERNEL, suffix, parameter_bytes)         \
+  KERNEL(kvswap_plain_uniform_##suffix, UniformCopy, parameter_bytes) \
+  KERNEL(kvswap_plain_sized_##suffix, SizedCopy, parameter_bytes)
+#define KVSWAP_BULK_KERNELS(KERNEL, suffix, parameter_bytes)         \
+  KERNEL(kvswap_bulk_uniform_##suffix, UniformCopy, parameter_bytes) \
+  KERNEL(kvswap_bulk_sized_##suffix, SizedCopy, parameter_bytes)
+
+}  // namespace kvswap::kernels
+
+#endif  // KVSWAP_KERNELS_KERNEL_PARAMETERS_H_
