@@ -18,7 +18,9 @@ class DescriptorCopies : public Copies {
   // What the arrays are in must outlive this.
   explicit DescriptorCopies(const Descriptors& given) : given_(given) {}
 
-  std::uint32_t KnownFlags() const override { return KVSWAP_FLAG_STRICT; }
+  std::uint32_t KnownFlags() const override {
+    return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_PREFER_OVERLAP;
+  }
   bool CheckArguments(std::uint32_t flags, kvswap_result* report) override;
   bool CheckMemory(MemoryRanges* ranges, kvswap_result* report) const override;
   std::size_t count() const override { return kept_.count; }

@@ -23,7 +23,8 @@ class PoolCopies : public Copies {
       : given_{source, destination}, pairs_(pairs), pair_count_(pair_count) {}
 
   std::uint32_t KnownFlags() const override {
-    return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_CHECK | KVSWAP_FLAG_LAYERS;
+    return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_CHECK | KVSWAP_FLAG_LAYERS |
+           KVSWAP_FLAG_PREFER_OVERLAP;
   }
   bool CheckArguments(std::uint32_t flags, kvswap_result* report) override;
   bool CheckMemory(MemoryRanges* ranges, kvswap_result* report) const override;
