@@ -111,7 +111,7 @@ def _compile(options: argparse.Namespace) -> None:
     Path(options.output).write_bytes(image)
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--image", required=True, help="what is compiled, for messages")
@@ -124,7 +124,7 @@ def main() -> int:
     add("--source_name", required=True, help="its name in messages")
     add("--header", action="append", default=[], help="NAME=PATH, as it is included")
     add("--output", required=True, help="path of the image")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         _compile(options)
     except CompileError as error:
@@ -134,4 +134,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

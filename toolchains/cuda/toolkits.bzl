@@ -59,9 +59,9 @@ TOOLKITS = [
 ]
 
 # The toolkit whose NVRTC compiles the device kernels where no toolkit is selected, as in
-# releases, or a custom one without NVRTC. Cubins of every 12.x carry the ELF OS ABI 0x33,
-# which drivers since CUDA 12.0 (525) load; those of 13.x (0x41) need a driver of CUDA 13.
-# Of 12.x, 12.8 is the first that knows Blackwell: sm_100 and sm_120.
+# releases, or a custom one without NVRTC. 12.x makes cubins of the ELF OS ABI 0x33, which
+# drivers since CUDA 12.0 (525) load; those of 13.x (0x41) need a driver of CUDA 13. For
+# Blackwell (sm_100, sm_120) all make 0x41, 12.8 being the first, as with its drivers.
 DEFAULT_NVRTC = "12.8"
 
 # The oldest whose kernels take 32,764 bytes of parameters.
