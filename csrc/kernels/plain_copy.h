@@ -25,13 +25,16 @@ struct Thread {
   Number ctas;
 };
 
-KVSWAP_KERNEL_FUNCTION Size SizeOf(const CopyHeader& header,
-                                   const UniformCopy& /*item*/) {
-  return header.size;
+KVSWAP_KERNEL_FUNCTION SizedCopy Unpack(const CopyHeader& header,
+                                        const CompactCopy& item) {
+  return {header.source_base + (Address{item.source} << header.unit_shift),
+          header.destination_base +
+              (Address{item.destination} << header.unit_shift),
+          header.size};
 }
-KVSWAP_KERNEL_FUNCTION Size SizeOf(const CopyHeader& /*header*/,
-                                   const SizedCopy& item) {
-  return item.size;
+KVSWAP_KERNEL_FUNCTION SizedCopy Unpack(const CopyHeader& /*header*/,
+                                        const SizedCopy& item) {
+  return item;
 }
 
 // Copies `count` words from `source` to `destination`, both aligned to Word.
@@ -120,9 +123,8 @@ KVSWAP_KERNEL_FUNCTION void PlainCopy(const Parameters& parameters,
   const Number lane = thread.index % kWarp;
   for (Number i = thread.cta * warps_in_cta + thread.index / kWarp;
        i < parameters.header.count; i += warps) {
-    const auto& item = parameters.items[i];
-    CopyBlock(memory, item.source, item.destination,
-              SizeOf(parameters.header, item), lane);
+    const SizedCopy copy = Unpack(parameters.header, parameters.items[i]);
+    CopyBlock(memory, copy.source, copy.destination, copy.size, lane);
   }
 }
 
