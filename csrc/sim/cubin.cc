@@ -17,9 +17,9 @@ constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
 // The two generations of the format, by the ELF header's OS ABI and version:
 // 12.x for devices up to 9.x; 12.8 and newer for 10.0 and up, and 13.x for all.
-constexpr unsigned char kOlderAbi = 33;
+constexpr unsigned char kOlderAbi = 0x33;
 constexpr unsigned char kOlderAbiVersion = 7;
-constexpr unsigned char kNewerAbi = 41;
+constexpr unsigned char kNewerAbi = 0x41;
 constexpr unsigned char kNewerAbiVersion = 8;
 constexpr int kOlderAbiDriver = 12000;
 constexpr int kNewerAbiDriver = 12080;
