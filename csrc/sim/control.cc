@@ -220,6 +220,7 @@ int cuda_sim_fail(const char* function, uint64_t call, int code,
   kvswap::sim::Fault fault;
   fault.entry = function;
   fault.call = call;
+  fault.every_call = call == CUDA_SIM_EVERY_CALL;
   fault.code = static_cast<kvswap::sim::Result>(code);
   fault.after_work = after != 0;
   if (failed_index != CUDA_SIM_NO_INDEX) fault.failed_index = failed_index;

@@ -256,7 +256,9 @@ bool ParseFault(const std::string& text, Faults* faults) {
   Fault fault;
   const std::size_t number = target.find('#');
   fault.entry = target.substr(0, number);
-  if (number != std::string::npos &&
+  fault.every_call =
+      number != std::string::npos && target.substr(number + 1) == "*";
+  if (number != std::string::npos && !fault.every_call &&
       (!ParseNumber(target.substr(number + 1), &fault.call) ||
        fault.call == 0)) {
     return false;
