@@ -170,7 +170,7 @@ const kvswap_policy_rule* Plan::FindRule(const PolicyInForce& policy,
 
 void Plan::ChooseRoutes(kvswap_result* report) {
   const PolicyInForce policy(
-      settings_.policy, state_ == nullptr ? 0 : state_->compute_capability());
+      settings_.PolicyOfCall(), state_ == nullptr ? 0 : state_->compute_capability());
   const bool is_auto =
       settings_.engine == KVSWAP_ENGINE_AUTO &&
       settings_.source_access != KVSWAP_SOURCE_ACCESS_DURING_API_CALL;
