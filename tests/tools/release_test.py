@@ -15,7 +15,7 @@ import pytest
 from cyclonedx.model.bom import Bom
 
 import set_version
-from release import command
+from release import bill_of_materials, command
 
 MANYLINUX = "manylinux_2_28_x86_64"
 _PYBIND11_HASH = "ab" * 32
