@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from tests.wheel.wheel_files import (
     Wheel,
     built_wheels,
+    has_device_kernels,
     has_torch_operators,
     is_release,
 )
@@ -81,6 +82,20 @@ def test_files_of_kvswap() -> None:
         )
     ]
     assert unexpected == []
+
+
+def test_device_kernels() -> None:
+    library = WHEELS["kvswap"].content["kvswap/libkvswap.so"]
+    names = re.findall(rb"(\w+), (\d+) bytes of parameters, NVRTC ([\d.]+)\0", library)
+    assert bool(names) == has_device_kernels()
+    if not names:
+        return
+    assert {b"sm_75", b"sm_80", b"sm_90", b"compute_90"} <= {name[0] for name in names}
+    assert {name[1] for name in names} == {b"4096", b"32764"}
+    if is_release():
+        # What drivers since CUDA 12.0 load, and Blackwell.
+        assert {name[2] for name in names} == {b"12.8"}
+        assert {b"sm_100", b"sm_120"} <= {name[0] for name in names}
 
 
 def test_files_of_the_simulated_driver() -> None:
