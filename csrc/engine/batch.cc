@@ -33,6 +33,9 @@ Submission SubmitBatch(const driver::DriverTable& table,
                        const Settings& settings) {
   abi::MemcpyAttributes attributes = {};
   attributes.source_access_order = DriverOrder(settings.source_access);
+  if (settings.Has(KVSWAP_FLAG_PREFER_OVERLAP)) {
+    attributes.flags = abi::kMemcpyFlagPreferOverlapWithCompute;
+  }
   std::size_t first_index_of_attributes = 0;
 
   Submission submission;

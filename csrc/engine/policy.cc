@@ -1,22 +1,236 @@
 #include "csrc/engine/policy.h"
 
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include "csrc/engine/names.h"
 #include "csrc/engine/policy_table.h"
+#include "csrc/engine/report.h"
+#include "csrc/engine/structures.h"
+#include "csrc/kernels/kernel_parameters.h"
 
 namespace kvswap::engine {
+namespace {
+
+constexpr int kWarpThreads = 32;
+constexpr int kMaxThreads = 1024;
+
+// Says what is wrong with a rule, and what to do. Returns false.
+bool FailRule(kvswap_result* report, std::size_t index, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+bool FailRule(kvswap_result* report, std::size_t index, const char* format,
+              ...) {
+  char problem[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(problem, sizeof(problem), format, arguments);
+  va_end(arguments);
+  return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+              "rule %zu of the policy: %s", index, problem);
+}
+
+bool CheckConditions(const kvswap_policy_rule& rule, std::size_t index,
+                     kvswap_result* report) {
+  if (rule.direction != kAny && !IsDirection(rule.direction)) {
+    return FailRule(
+        report, index,
+        "direction %d is none. Use -1 (any), 0 (host_to_device), 1 "
+        "(device_to_host), 2 (device_to_device) or 3 (host_to_host)",
+        static_cast<int>(rule.direction));
+  }
+  if (rule.priority != kAny && !IsPriority(rule.priority)) {
+    return FailRule(report, index,
+                    "priority %d is none. Use -1 (any), 0 (throughput) or 1 "
+                    "(compute)",
+                    static_cast<int>(rule.priority));
+  }
+  switch (rule.copy_engine) {
+    case KVSWAP_ENGINE_AUTO:
+    case KVSWAP_ENGINE_BATCH:
+    case KVSWAP_ENGINE_LOOP:
+    case KVSWAP_ENGINE_BRIDGE:
+      break;
+    default:
+      return FailRule(report, index,
+                      "copy_engine %d (%s) drives no copy engine. Use batch, "
+                      "bridge or loop, or auto for any",
+                      static_cast<int>(rule.copy_engine),
+                      EngineName(rule.copy_engine));
+  }
+  if (rule.reserved != 0) {
+    return FailRule(report, index, "reserved is %d. Set it to zero",
+                    static_cast<int>(rule.reserved));
+  }
+  return true;
+}
+
+bool CheckBulkKernel(const kvswap_policy_rule& rule, std::size_t index,
+                     kvswap_result* report) {
+  if (rule.threads != kWarpThreads) {
+    return FailRule(report, index,
+                    "threads is %d. CTAs of the bulk kernel have %d",
+                    static_cast<int>(rule.threads), kWarpThreads);
+  }
+  constexpr int kMinStages = static_cast<int>(kernels::kMinStages);
+  constexpr int kMaxStages = static_cast<int>(kernels::kMaxStages);
+  if (rule.stages < kMinStages || rule.stages > kMaxStages) {
+    return FailRule(report, index, "stages is %d. Use %d to %d",
+                    static_cast<int>(rule.stages), kMinStages, kMaxStages);
+  }
+  constexpr int kAlignment = static_cast<int>(kernels::kStageAlignment);
+  if (rule.stage_bytes <= 0 || rule.stage_bytes % kAlignment != 0) {
+    return FailRule(report, index,
+                    "stage_bytes is %d. Use a multiple of %d above zero",
+                    static_cast<int>(rule.stage_bytes), kAlignment);
+  }
+  constexpr int kMaxRing = static_cast<int>(kernels::kMaxRingBytes);
+  if (rule.stage_bytes > kMaxRing / rule.stages) {
+    return FailRule(report, index,
+                    "%d stages of %d bytes are more shared memory than any GPU "
+                    "has. Use %d bytes in all at most",
+                    static_cast<int>(rule.stages),
+                    static_cast<int>(rule.stage_bytes), kMaxRing);
+  }
+  return true;
+}
+
+bool CheckPlainKernel(const kvswap_policy_rule& rule, std::size_t index,
+                      kvswap_result* report) {
+  if (rule.threads <= 0 || rule.threads > kMaxThreads ||
+      rule.threads % kWarpThreads != 0) {
+    return FailRule(report, index,
+                    "threads is %d. Use a multiple of %d up to %d",
+                    static_cast<int>(rule.threads), kWarpThreads, kMaxThreads);
+  }
+  if (rule.stages != 0 || rule.stage_bytes != 0) {
+    return FailRule(report, index,
+                    "stages and stage_bytes are of the bulk kernel. Set them "
+                    "to zero, or kernel to 2 (bulk)");
+  }
+  return true;
+}
+
+bool CheckAction(const kvswap_policy_rule& rule, std::size_t index,
+                 kvswap_result* report) {
+  if (rule.engine != KVSWAP_ENGINE_KERNEL &&
+      rule.engine != KVSWAP_ENGINE_BATCH && rule.engine != KVSWAP_ENGINE_LOOP) {
+    return FailRule(report, index,
+                    "engine %d (%s) cannot be chosen by a rule. Use kernel, "
+                    "loop, or batch, which stands for whichever of batch, "
+                    "bridge and loop can run",
+                    static_cast<int>(rule.engine), EngineName(rule.engine));
+  }
+  if (rule.engine != KVSWAP_ENGINE_KERNEL) {
+    if (rule.kernel != KVSWAP_KERNEL_NONE || rule.ctas != 0 ||
+        rule.threads != 0 || rule.stages != 0 || rule.stage_bytes != 0) {
+      return FailRule(report, index,
+                      "kernel, ctas, threads, stages and stage_bytes are of "
+                      "rules for the kernel engine. Set them to zero, or "
+                      "engine to 3 (kernel)");
+    }
+    return true;
+  }
+  if (rule.ctas <= 0) {
+    return FailRule(report, index, "ctas is %d. Use a number above zero",
+                    static_cast<int>(rule.ctas));
+  }
+  switch (rule.kernel) {
+    case KVSWAP_KERNEL_PLAIN:
+      return CheckPlainKernel(rule, index, report);
+    case KVSWAP_KERNEL_BULK:
+      return CheckBulkKernel(rule, index, report);
+    default:
+      return FailRule(report, index,
+                      "kernel %d is none. Use 1 (plain) or 2 (bulk)",
+                      static_cast<int>(rule.kernel));
+  }
+}
+
+using Rules = std::vector<kvswap_policy_rule>;
+
+// The policy of kvswap_set_policy.
+struct ProcessPolicy {
+  // Read without the lock: most processes never set one.
+  std::atomic<bool> is_set{false};
+  std::mutex mutex;
+  std::shared_ptr<const Rules> rules;  // null: each GPU family's own
+};
+
+ProcessPolicy& GetProcessPolicy() {
+  // Never destroyed: calls may come from exit handlers.
+  static ProcessPolicy* const policy = new ProcessPolicy;
+  return *policy;
+}
+
+const FamilyPolicy& PolicyOfFamily(int compute_capability) {
+  const FamilyPolicy* family = kFamilyPolicies;
+  while (family->major != kAny && family->major != compute_capability / 10) {
+    ++family;
+  }
+  return *family;
+}
+
+static_assert(kFamilyPolicies[std::size(kFamilyPolicies) - 1].major == kAny,
+              "there is a policy for every GPU");
+
+}  // namespace
+
+bool ReadPolicy(const kvswap_policy* given, kvswap_policy* policy,
+                kvswap_result* report) {
+  *policy = KVSWAP_POLICY_INIT;
+  if (!ReadStructure(given, policy)) {
+    return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+                "policy.struct_size is %zu: set it to sizeof(kvswap_policy) "
+                "(here %zu) and what this library does not know to zero",
+                given->struct_size, sizeof(*policy));
+  }
+  if (policy->rules == nullptr && policy->rule_count != 0) {
+    return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+                "policy.rules is null and policy.rule_count is %zu. Pass the "
+                "rules, or zero for a policy without any",
+                policy->rule_count);
+  }
+  for (std::size_t i = 0; i < policy->rule_count; ++i) {
+    if (!CheckConditions(policy->rules[i], i, report) ||
+        !CheckAction(policy->rules[i], i, report)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 PolicyInForce::PolicyInForce(const kvswap_policy* of_call,
-                             int /*compute_capability*/)
-    : rules_(of_call != nullptr ? of_call->rules : kHopperRules),
-      rule_count_(of_call != nullptr
-                      ? of_call->rule_count
-                      : sizeof(kHopperRules) / sizeof(kHopperRules[0])) {}
+                             int compute_capability) {
+  if (of_call != nullptr) {
+    rules_ = of_call->rules;
+    rule_count_ = of_call->rule_count;
+    return;
+  }
+  ProcessPolicy& process = GetProcessPolicy();
+  if (process.is_set.load(std::memory_order_acquire)) {
+    const std::lock_guard<std::mutex> lock(process.mutex);
+    of_process_ = process.rules;
+  }
+  if (of_process_ != nullptr) {
+    rules_ = of_process_->data();
+    rule_count_ = of_process_->size();
+    return;
+  }
+  const FamilyPolicy& family = PolicyOfFamily(compute_capability);
+  rules_ = family.rules;
+  rule_count_ = family.rule_count;
+}
 
 const kvswap_policy_rule* PolicyInForce::Find(
     const Situation& situation) const {
   for (std::size_t i = 0; i < rule_count_; ++i) {
     const kvswap_policy_rule& rule = rules_[i];
-    if ((rule.direction == -1 || rule.direction == situation.direction) &&
-        (rule.priority == -1 || rule.priority == situation.priority) &&
+    if ((rule.direction == kAny || rule.direction == situation.direction) &&
+        (rule.priority == kAny || rule.priority == situation.priority) &&
         (rule.copy_engine == KVSWAP_ENGINE_AUTO ||
          rule.copy_engine == situation.copy_engine) &&
         (rule.max_size == 0 || situation.size <= rule.max_size) &&
@@ -25,6 +239,21 @@ const kvswap_policy_rule* PolicyInForce::Find(
     }
   }
   return nullptr;
+}
+
+void SetProcessPolicy(const kvswap_policy* policy) {
+  std::shared_ptr<const Rules> rules;
+  if (policy != nullptr) {
+    rules = std::make_shared<const Rules>(policy->rules,
+                                          policy->rules + policy->rule_count);
+  }
+  ProcessPolicy& process = GetProcessPolicy();
+  {
+    const std::lock_guard<std::mutex> lock(process.mutex);
+    process.rules.swap(rules);
+    process.is_set.store(process.rules != nullptr, std::memory_order_release);
+  }
+  // The former rules go here, out of the lock, unless a call still has them.
 }
 
 }  // namespace kvswap::engine

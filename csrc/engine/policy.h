@@ -20,14 +20,19 @@ struct Situation {
   std::size_t count;          // copies of the direction in the call
 };
 
-// Checks the rules of a caller's policy. False: `report` says which is wrong.
-bool CheckPolicy(const kvswap_policy& policy, kvswap_result* report);
+// Reads a caller's policy of any version into `policy`, which refers to the
+// caller's rules, and checks them. False: `report` says which is wrong, and
+// what to do.
+bool ReadPolicy(const kvswap_policy* given, kvswap_policy* policy,
+                kvswap_result* report);
 
 // The policy that holds for one call, unchanged by kvswap_set_policy meanwhile.
+// Cheap to make: no lock is taken unless the process has a policy of its own.
 class PolicyInForce {
  public:
-  // `of_call` (null: none) must outlive this; else the process's policy, else
-  // that of the GPU family.
+  // `of_call` (null: none), which ReadPolicy has read, must outlive this; else
+  // the process's policy, else that of the GPU family. `compute_capability` is
+  // as 90 for 9.0.
   PolicyInForce(const kvswap_policy* of_call, int compute_capability);
 
   // The first rule that is for the situation; null where none is.
@@ -42,8 +47,8 @@ class PolicyInForce {
   std::size_t rule_count_;
 };
 
-// Makes `policy` (null: each GPU family's own) that of the process. May throw
-// std::bad_alloc.
+// Makes `policy` (null: each GPU family's own), which ReadPolicy has read, that
+// of the process. The rules are copied. May throw std::bad_alloc.
 void SetProcessPolicy(const kvswap_policy* policy);
 
 }  // namespace kvswap::engine

@@ -6,81 +6,15 @@
 #define KVSWAP_ENGINE_POLICY_TABLE_H_
 
 #include <cstddef>
+#include <iterator>
 
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
 
-inline constexpr std::size_t kKiB = 1024;
-
-constexpr kvswap_policy_rule CopyEngineRule(int direction, int priority,
-                                            std::size_t max_size,
-                                            std::size_t min_count) {
-  return {direction,
-          priority,
-          KVSWAP_ENGINE_AUTO,
-          0,
-          max_size,
-          min_count,
-          KVSWAP_ENGINE_BATCH,
-          KVSWAP_KERNEL_NONE,
-          0,
-          0,
-          0,
-          0};
-}
-
-constexpr kvswap_policy_rule LoopRule(int direction, std::size_t max_size,
-                                      std::size_t min_count) {
-  return {direction,
-          -1,
-          KVSWAP_ENGINE_AUTO,
-          0,
-          max_size,
-          min_count,
-          KVSWAP_ENGINE_LOOP,
-          KVSWAP_KERNEL_NONE,
-          0,
-          0,
-          0,
-          0};
-}
-
-constexpr kvswap_policy_rule PlainRule(int direction, int priority,
-                                       int copy_engine, std::size_t max_size,
-                                       std::size_t min_count, int ctas,
-                                       int threads) {
-  return {direction,
-          priority,
-          copy_engine,
-          0,
-          max_size,
-          min_count,
-          KVSWAP_ENGINE_KERNEL,
-          KVSWAP_KERNEL_PLAIN,
-          ctas,
-          threads,
-          0,
-          0};
-}
-
-constexpr kvswap_policy_rule BulkRule(int direction, int priority,
-                                      int copy_engine, std::size_t max_size,
-                                      std::size_t min_count, int ctas,
-                                      int stages, int stage_bytes) {
-  return {direction,
-          priority,
-          copy_engine,
-          0,
-          max_size,
-          min_count,
-          KVSWAP_ENGINE_KERNEL,
-          KVSWAP_KERNEL_BULK,
-          ctas,
-          32,
-          stages,
-          stage_bytes};
-}
+// ---------------------------------------------------------------------------
+// What the rows below are written in
+// ---------------------------------------------------------------------------
 
 inline constexpr int kH2D = KVSWAP_DIRECTION_HOST_TO_DEVICE;
 inline constexpr int kD2H = KVSWAP_DIRECTION_DEVICE_TO_HOST;
@@ -88,23 +22,92 @@ inline constexpr int kD2D = KVSWAP_DIRECTION_DEVICE_TO_DEVICE;
 inline constexpr int kH2H = KVSWAP_DIRECTION_HOST_TO_HOST;
 inline constexpr int kThroughput = KVSWAP_PRIORITY_THROUGHPUT;
 inline constexpr int kCompute = KVSWAP_PRIORITY_COMPUTE;
+inline constexpr int kBatch = KVSWAP_ENGINE_BATCH;
+inline constexpr int kBridge = KVSWAP_ENGINE_BRIDGE;
+inline constexpr int kLoop = KVSWAP_ENGINE_LOOP;
+// For every direction, priority or copy engine; of any size.
 inline constexpr int kAny = -1;
+inline constexpr std::size_t kAnySize = 0;
+inline constexpr std::size_t kKiB = 1024;
 
-// Measured on an H200 (PCIe 5 x16, driver 580). Rules are read from the top.
+// What a rule says.
+struct Action {
+  int engine;
+  int kernel = KVSWAP_KERNEL_NONE;
+  int ctas = 0;
+  int threads = 0;
+  int stages = 0;
+  int stage_bytes = 0;
+};
+
+inline constexpr Action kCopyEngines = {KVSWAP_ENGINE_BATCH};
+inline constexpr Action kLoopEngine = {KVSWAP_ENGINE_LOOP};
+
+constexpr Action Plain(int ctas, int threads) {
+  return {KVSWAP_ENGINE_KERNEL, KVSWAP_KERNEL_PLAIN, ctas, threads};
+}
+
+constexpr Action Bulk(int ctas, int stages, int stage_bytes) {
+  return {KVSWAP_ENGINE_KERNEL, KVSWAP_KERNEL_BULK, ctas, 32, stages,
+          stage_bytes};
+}
+
+constexpr kvswap_policy_rule Rule(int direction, int priority, int copy_engine,
+                                  std::size_t max_size, std::size_t min_count,
+                                  Action action) {
+  return {direction,
+          priority,
+          copy_engine == kAny ? KVSWAP_ENGINE_AUTO : copy_engine,
+          0,
+          max_size,
+          min_count,
+          action.engine,
+          action.kernel,
+          action.ctas,
+          action.threads,
+          action.stages,
+          action.stage_bytes};
+}
+
+// ---------------------------------------------------------------------------
+// The rules. The first one that is for a copy decides.
+// ---------------------------------------------------------------------------
+
+// clang-format off
+
+// Compute capability 9, measured on an H200 (PCIe 5 x16, driver 580).
 inline constexpr kvswap_policy_rule kHopperRules[] = {
+    //   direction priority copy engine  max size min count, then what to do
     // Host to host is no work for a GPU's kernel.
-    CopyEngineRule(kH2H, kAny, 0, 0),
+    Rule(kH2H, kAny,        kAny,        kAnySize,    0, kCopyEngines),
     // Beside computation: few CTAs, or the copy engines.
-    BulkRule(kD2H, kCompute, KVSWAP_ENGINE_AUTO, 48 * kKiB, 4, 2, 8, 8192),
-    PlainRule(kH2D, kCompute, KVSWAP_ENGINE_AUTO, 12 * kKiB, 4, 1, 1024),
-    CopyEngineRule(kAny, kCompute, 0, 5),
+    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    4, Bulk(2, 8, 8192)),
+    Rule(kH2D, kCompute,    kAny,       12 * kKiB,    4, Plain(1, 1024)),
+    Rule(kAny, kCompute,    kAny,        kAnySize,    5, kCopyEngines),
+    // Many small copies: the kernel.
+    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Plain(16, 1024)),
+    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Plain(16, 1024)),
+    Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Plain(528, 1024)),
+    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Plain(16, 1024)),
+    Rule(kAny, kAny,        kAny,        kAnySize,    5, kCopyEngines),
     // A few copies: a call for each is the quickest.
-    PlainRule(kH2D, kThroughput, KVSWAP_ENGINE_AUTO, 48 * kKiB, 4, 16, 1024),
-    PlainRule(kD2H, kThroughput, KVSWAP_ENGINE_AUTO, 96 * kKiB, 4, 16, 1024),
-    PlainRule(kD2D, kThroughput, KVSWAP_ENGINE_AUTO, 1024 * kKiB, 4, 528, 1024),
-    PlainRule(kAny, kThroughput, KVSWAP_ENGINE_LOOP, 1024 * kKiB, 4, 16, 1024),
-    CopyEngineRule(kAny, kAny, 0, 5),
-    LoopRule(kAny, 0, 0),
+    Rule(kAny, kAny,        kAny,        kAnySize,    0, kLoopEngine),
+};
+
+// clang-format on
+
+// The rules of a GPU family.
+struct FamilyPolicy {
+  int major;  // of the compute capability; kAny: every other GPU
+  const kvswap_policy_rule* rules;
+  std::size_t rule_count;
+};
+
+// The first one that is for a GPU. One for every other GPU comes last.
+inline constexpr FamilyPolicy kFamilyPolicies[] = {
+    {9, kHopperRules, std::size(kHopperRules)},
+    // Not measured: the numbers of the family above, until somebody does.
+    {kAny, kHopperRules, std::size(kHopperRules)},
 };
 
 }  // namespace kvswap::engine

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "csrc/engine/names.h"
+#include "csrc/engine/policy.h"
 #include "csrc/engine/report.h"
 #include "csrc/engine/structures.h"
 
@@ -101,6 +102,10 @@ bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                 "options.flags is 0x%x: a flag that this call does not know",
                 given.flags);
+  }
+  if (given.policy != nullptr &&
+      !ReadPolicy(given.policy, &settings->policy.emplace(), report)) {
+    return false;
   }
   settings->engine = given.engine == KVSWAP_ENGINE_AUTO
                          ? environment.engine

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "csrc/kvswap.h"
 
@@ -16,8 +17,14 @@ struct Settings {
   std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
   std::uint32_t flags = 0;  // KVSWAP_FLAG_...
   kvswap_priority priority = KVSWAP_PRIORITY_THROUGHPUT;
+  // The call's own, which refers to the caller's rules.
+  std::optional<kvswap_policy> policy;
 
   bool Has(std::uint32_t flag) const { return (flags & flag) != 0; }
+  // For PolicyInForce: null where the call has none.
+  const kvswap_policy* PolicyOfCall() const {
+    return policy.has_value() ? &*policy : nullptr;
+  }
 };
 
 // Checks `options` (null: the defaults) and completes them by KVSWAP_ENGINE and

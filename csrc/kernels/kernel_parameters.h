@@ -67,6 +67,11 @@ static_assert(CopyParameters<SizedCopy, kLargeParameterBytes>::kCapacity ==
 inline constexpr Number kMinStages = 2;
 inline constexpr Number kMaxStages = 32;
 inline constexpr Number kStageAlignment = 128;
+// Most bytes of all stages: what a CTA can have of shared memory on the GPU
+// that has most (compute capability 9.0 and 10.0, 227 KiB), less a barrier of 8
+// bytes for each stage. Source: CUDA C++ Programming Guide, "Compute
+// Capabilities".
+inline constexpr Number kMaxRingBytes = 227 * 1024 - 8 * kMaxStages;
 // What cp.async.bulk demands of addresses and sizes. Source: PTX ISA,
 // "cp.async.bulk".
 inline constexpr Number kBulkAlignment = 16;

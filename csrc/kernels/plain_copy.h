@@ -56,18 +56,21 @@ KVSWAP_KERNEL_FUNCTION void CopyWords(const Memory& memory, Address source,
       memory.Store(destination + (first + k * kWarp) * sizeof(Word), words[k]);
     }
   }
-  // The same for what remains, with the same number of loads in flight.
+  // The same for what remains, with the same number of loads in flight. In the
+  // array of the loop, words that are not loaded would count as kept from copy
+  // to copy, and be spilled.
+  Word last[kLoadsInFlight] = {};
   KVSWAP_UNROLL
   for (Number k = 0; k < kLoadsInFlight; ++k) {
     if (first + k * kWarp < count) {
-      words[k] = memory.template Load<Word>(source +
+      last[k] = memory.template Load<Word>(source +
                                             (first + k * kWarp) * sizeof(Word));
     }
   }
   KVSWAP_UNROLL
   for (Number k = 0; k < kLoadsInFlight; ++k) {
     if (first + k * kWarp < count) {
-      memory.Store(destination + (first + k * kWarp) * sizeof(Word), words[k]);
+      memory.Store(destination + (first + k * kWarp) * sizeof(Word), last[k]);
     }
   }
 }

@@ -44,6 +44,151 @@ static void test_names(void) {
   CHECK(strcmp(kvswap_memory_kind_name(KVSWAP_MEMORY_MANAGED), "managed") == 0);
   CHECK(strcmp(kvswap_stream_kind_name(KVSWAP_STREAM_CREATED), "created") == 0);
   CHECK(strlen(kvswap_reason_text(KVSWAP_REASON_SOURCE_ACCESS)) > 0);
+  CHECK(kvswap_engine_from_name("bridge") == KVSWAP_ENGINE_BRIDGE);
+  CHECK(kvswap_priority_from_name("compute") == KVSWAP_PRIORITY_COMPUTE);
+  CHECK(kvswap_direction_from_name("host_to_host") ==
+        KVSWAP_DIRECTION_HOST_TO_HOST);
+  CHECK(kvswap_kernel_from_name("bulk") == KVSWAP_KERNEL_BULK);
+  CHECK(strcmp(kvswap_priority_name(KVSWAP_PRIORITY_THROUGHPUT),
+               "throughput") == 0);
+  CHECK(strcmp(kvswap_direction_name(KVSWAP_DIRECTION_DEVICE_TO_HOST),
+               "device_to_host") == 0);
+  CHECK(strcmp(kvswap_kernel_name(KVSWAP_KERNEL_PLAIN), "plain") == 0);
+}
+
+static int is_invalid(const kvswap_policy_rule* rules, const char* part) {
+  kvswap_policy policy = KVSWAP_POLICY_INIT;
+  kvswap_result result = KVSWAP_RESULT_INIT;
+  policy.rules = rules;
+  policy.rule_count = 2;
+  return kvswap_set_policy(&policy, &result) == KVSWAP_ERROR_INVALID_ARGUMENT &&
+         result.index == KVSWAP_NO_INDEX &&
+         strstr(result.message, "rule 1 of the policy: ") != NULL &&
+         strstr(result.message, part) != NULL;
+}
+
+static void test_rules_that_are_wrong(void) {
+  const kvswap_policy_rule plain = {-1, -1, 0, 0, 0, 0, 3, 1, 16, 1024, 0, 0};
+  const kvswap_policy_rule bulk = {-1, -1, 0, 0, 0, 0, 3, 2, 2, 32, 8, 8192};
+  const kvswap_policy_rule batch = {-1, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
+  kvswap_policy_rule rules[2];
+  rules[0] = plain;
+#define CHECK_INVALID(good, field, value, part) \
+  rules[1] = good;                              \
+  rules[1].field = value;                       \
+  CHECK(is_invalid(rules, part))
+
+  CHECK_INVALID(batch, direction, -2, "direction -2 is none");
+  CHECK_INVALID(batch, direction, 4, "direction 4 is none");
+  CHECK_INVALID(batch, priority, 2, "priority 2 is none");
+  CHECK_INVALID(batch, copy_engine, KVSWAP_ENGINE_KERNEL,
+                "copy_engine 3 (kernel)");
+  CHECK_INVALID(batch, copy_engine, -1, "copy_engine -1 (unknown)");
+  CHECK_INVALID(batch, reserved, 1, "reserved is 1");
+  CHECK_INVALID(batch, engine, KVSWAP_ENGINE_AUTO, "engine 0 (auto)");
+  CHECK_INVALID(batch, engine, KVSWAP_ENGINE_BRIDGE, "engine 4 (bridge)");
+  CHECK_INVALID(batch, kernel, 1, "rules for the kernel engine");
+  CHECK_INVALID(batch, ctas, 1, "rules for the kernel engine");
+  CHECK_INVALID(batch, threads, 1, "rules for the kernel engine");
+  CHECK_INVALID(batch, stages, 1, "rules for the kernel engine");
+  CHECK_INVALID(batch, stage_bytes, 1, "rules for the kernel engine");
+  CHECK_INVALID(plain, kernel, KVSWAP_KERNEL_NONE, "kernel 0 is none");
+  CHECK_INVALID(plain, kernel, 3, "kernel 3 is none");
+  CHECK_INVALID(plain, ctas, 0, "ctas is 0");
+  CHECK_INVALID(bulk, ctas, -1, "ctas is -1");
+  CHECK_INVALID(plain, threads, 0, "threads is 0");
+  CHECK_INVALID(plain, threads, 48, "threads is 48");
+  CHECK_INVALID(plain, threads, 1056, "threads is 1056");
+  CHECK_INVALID(plain, stages, 2, "of the bulk kernel");
+  CHECK_INVALID(plain, stage_bytes, 128, "of the bulk kernel");
+  CHECK_INVALID(bulk, threads, 64, "threads is 64");
+  CHECK_INVALID(bulk, stages, 1, "stages is 1");
+  CHECK_INVALID(bulk, stages, 33, "stages is 33");
+  CHECK_INVALID(bulk, stage_bytes, 0, "stage_bytes is 0");
+  CHECK_INVALID(bulk, stage_bytes, 8200, "stage_bytes is 8200");
+  CHECK_INVALID(bulk, stage_bytes, 29056, "shared memory");
+  CHECK_INVALID(bulk, stage_bytes, 2147483520, "shared memory");
+#undef CHECK_INVALID
+}
+
+static size_t count_of_policy(int32_t compute_capability) {
+  size_t count = 0;
+  CHECK(kvswap_get_policy(compute_capability, NULL, 0, &count) == KVSWAP_OK);
+  return count;
+}
+
+static void test_policy_of_the_process(void) {
+  kvswap_policy_rule rules[2] = {{0, 1, 2, 0, 5, 6, 3, 2, 9, 32, 11, 128},
+                                 {-1, -1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0}};
+  kvswap_policy_rule found[3];
+  kvswap_policy policy = KVSWAP_POLICY_INIT;
+  kvswap_result result = KVSWAP_RESULT_INIT;
+  const size_t family_count = count_of_policy(90);
+  size_t count = 0;
+  CHECK(family_count > 2);
+  CHECK(count_of_policy(80) > 2 && count_of_policy(120) > 2);
+
+  policy.rules = rules;
+  policy.rule_count = 2;
+  CHECK(kvswap_set_policy(&policy, &result) == KVSWAP_OK);
+  CHECK(result.message[0] == '\0');
+  rules[1].engine = KVSWAP_ENGINE_BATCH; /* the rules were copied */
+  memset(found, 0xab, sizeof(found));
+  CHECK(kvswap_get_policy(90, found, 3, &count) == KVSWAP_OK);
+  CHECK(count == 2);
+  CHECK(memcmp(&found[0], &rules[0], sizeof(rules[0])) == 0);
+  CHECK(found[1].engine == KVSWAP_ENGINE_LOOP);
+  CHECK(((unsigned char*)&found[2])[0] == 0xab);
+  memset(found, 0xab, sizeof(found));
+  CHECK(kvswap_get_policy(80, found, 1, &count) == KVSWAP_OK);
+  CHECK(count == 2 && ((unsigned char*)&found[1])[0] == 0xab);
+
+  /* What is wrong changes nothing. */
+  rules[1].engine = 7;
+  CHECK(kvswap_set_policy(&policy, NULL) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  policy.rules = NULL;
+  CHECK(kvswap_set_policy(&policy, &result) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(strstr(result.message, "policy.rules is null") != NULL);
+  policy.struct_size = 3;
+  CHECK(kvswap_set_policy(&policy, &result) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(strstr(result.message, "policy.struct_size is 3") != NULL);
+  policy.struct_size = sizeof(policy);
+  result.struct_size = 3;
+  CHECK(kvswap_set_policy(NULL, &result) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_get_policy(90, NULL, 1, &count) ==
+        KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(kvswap_get_policy(90, found, 3, NULL) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(count_of_policy(90) == 2);
+
+  /* A policy without rules is one; an older caller's has none. */
+  policy.rules = rules;
+  policy.struct_size = sizeof(size_t);
+  CHECK(kvswap_set_policy(&policy, NULL) == KVSWAP_OK);
+  CHECK(count_of_policy(90) == 0);
+  CHECK(kvswap_set_policy(NULL, NULL) == KVSWAP_OK);
+  CHECK(count_of_policy(90) == family_count);
+}
+
+static void test_policy_of_a_call(void) {
+  kvswap_policy_rule rules[1] = {{-1, -1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0}};
+  kvswap_policy policy = KVSWAP_POLICY_INIT;
+  kvswap_options options = KVSWAP_OPTIONS_INIT;
+  kvswap_result result = KVSWAP_RESULT_INIT;
+  options.policy = &policy;
+  CHECK(swap_nothing(&options) == KVSWAP_OK);
+  policy.rules = rules;
+  policy.rule_count = 1;
+  CHECK(swap_nothing(&options) == KVSWAP_OK);
+  rules[0].direction = 9;
+  CHECK(kvswap_swap_blocks_batch(NULL, NULL, NULL, 0, NULL, &options,
+                                 &result) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  CHECK(result.index == KVSWAP_NO_INDEX);
+  CHECK(strstr(result.message, "rule 0 of the policy: direction 9") != NULL);
+  policy.struct_size = 1;
+  CHECK(swap_nothing(&options) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  /* An older caller has no policy. */
+  options.struct_size = offsetof(kvswap_options, policy);
+  CHECK(swap_nothing(&options) == KVSWAP_OK);
 }
 
 static void test_pools(void) {
@@ -133,7 +278,12 @@ static void test_bad_options(void) {
   options.flags = 0x80000000u;
   CHECK(swap_nothing(&options) == KVSWAP_ERROR_INVALID_ARGUMENT);
   options.flags = KVSWAP_FLAG_STRICT;
-  options.reserved = 1;
+  options.priority = 2;
+  CHECK(swap_nothing(&options) == KVSWAP_ERROR_INVALID_ARGUMENT);
+  options.priority = KVSWAP_PRIORITY_COMPUTE;
+  options.flags = KVSWAP_FLAG_STRICT | KVSWAP_FLAG_PREFER_OVERLAP;
+  CHECK(swap_nothing(&options) == KVSWAP_OK);
+  options.flags = KVSWAP_FLAG_CHECK;
   CHECK(swap_nothing(&options) == KVSWAP_ERROR_INVALID_ARGUMENT);
 }
 
@@ -220,6 +370,9 @@ static void test_plan_and_statistics(void) {
 int main(void) {
   CHECK(getenv("KVSWAP_LIBCUDA") != NULL); /* as the BUILD file sets it */
   test_names();
+  test_rules_that_are_wrong();
+  test_policy_of_the_process();
+  test_policy_of_a_call();
   test_pools();
   test_null_tickets_and_registrations();
   test_options_of_other_versions();
