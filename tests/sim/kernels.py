@@ -39,7 +39,9 @@ def descriptions(suffix: str, *, bulk: bool = True) -> list[Kernel]:
     """All kernels of an image."""
     kinds = ["plain", "bulk"] if bulk else ["plain"]
     return [
-        description(kind, item, suffix) for kind in kinds for item in ("compact", "sized")
+        description(kind, item, suffix)
+        for kind in kinds
+        for item in ("compact", "sized")
     ]
 
 
