@@ -186,6 +186,6 @@ def test_shared_memory(start: Start, capability: str, most: int) -> None:
         assert function.set_attribute(function.MAX_THREADS, 64) == INVALID_VALUE
         assert function.set_attribute(9, 100) == 0
         assert function.set_attribute(9, 101) == INVALID_VALUE
-        value = ctypes.byref(ctypes.c_int())
-        assert driver.result("cuFuncGetAttribute", value, 99, function.handle) == 1
-        assert driver.result("cuFuncGetAttribute", value, 8, None) == INVALID_HANDLE
+        word = ctypes.byref(ctypes.c_int())
+        assert driver.result("cuFuncGetAttribute", word, 99, function.handle) == 1
+        assert driver.result("cuFuncGetAttribute", word, 8, None) == INVALID_HANDLE

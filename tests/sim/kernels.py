@@ -47,8 +47,8 @@ def descriptions(suffix: str, *, bulk: bool = True) -> list[Kernel]:
 
 def sized_parameters(
     copies: Sequence[Copy],
-    suffix: str = "4k",
     *,
+    suffix: str = "4k",
     stages: int = 4,
     stage_bytes: int = 4096,
     count: int | None = None,
@@ -68,8 +68,8 @@ def compact_parameters(
     bases: tuple[int, int],
     offsets: Iterable[tuple[int, int]],
     size: int,
-    suffix: str = "4k",
     *,
+    suffix: str = "4k",
     unit_shift: int = 0,
     stages: int = 4,
     stage_bytes: int = 4096,

@@ -86,7 +86,7 @@ def test_sized_copies(scene: Scene, kind: str, suffix: str, grid: int) -> None:
     module = kernels.Module(driver, cubin(kernels.descriptions(suffix)))
     function = module.function(f"kvswap_{kind}_sized_{suffix}")
     function.launch(
-        kernels.sized_parameters(copies, suffix, **RING),
+        kernels.sized_parameters(copies, suffix=suffix, **RING),
         scene.stream,
         grid=(grid, 1, 1),
         block=(64 if kind == "plain" else 32, 1, 1),
