@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -10,13 +11,13 @@ import pytest
 
 import kvswap_sim
 from tests.sim import kernels
-from tests.sim.client import Start, cuda_driver
+from tests.sim.client import Start
 from tests.sim.kernel_images import cubin
 
 ILLEGAL_ADDRESS = 700
 MISALIGNED = 716
 LAUNCH_FAILED = 719
-RING = {"stages": 4, "stage_bytes": 4096}
+RING = (4, 4096)
 RING_BYTES = 4 * 4096
 
 
@@ -42,7 +43,7 @@ class Scene:
         return int(
             self.driver.result(
                 "cuStreamSynchronize",
-                cuda_driver.ctypes.c_void_p(self.stream.handle),
+                ctypes.c_void_p(self.stream.handle),
             )
         )
 
@@ -59,7 +60,7 @@ def random_copies(
 ) -> list[kernels.Copy]:
     """Copies that do not meet, of many sizes."""
     generator = random.Random(seed)
-    copies = []
+    copies: list[kernels.Copy] = []
     offset = 0
     while len(copies) < 100:
         length = generator.choice([1, 3, 16, 100, 4096, 5000]) * alignment
@@ -86,7 +87,7 @@ def test_sized_copies(scene: Scene, kind: str, suffix: str, grid: int) -> None:
     module = kernels.Module(driver, cubin(kernels.descriptions(suffix)))
     function = module.function(f"kvswap_{kind}_sized_{suffix}")
     function.launch(
-        kernels.sized_parameters(copies, suffix=suffix, **RING),
+        kernels.sized_parameters(copies, suffix=suffix, ring=RING),
         scene.stream,
         grid=(grid, 1, 1),
         block=(64 if kind == "plain" else 32, 1, 1),
@@ -110,7 +111,7 @@ def test_compact_copies(scene: Scene, kind: str) -> None:
     offsets = [(i, 127 - i) for i in range(128)]
     scene.module.function(f"kvswap_{kind}_compact_4k").launch(
         kernels.compact_parameters(
-            (pinned.address, device.address), offsets, 512, unit_shift=9, **RING
+            (pinned.address, device.address), offsets, 512, unit_shift=9, ring=RING
         ),
         scene.stream,
         grid=(2, 1, 1),
@@ -133,9 +134,9 @@ def reachable(scene: Scene, name: str, size: int = 4096) -> tuple[int, bool]:
     if name in {"registered", "read only", "separate"}:
         if name == "separate":
             scene.simulator.set_device_attribute(0, 91, 0)
-        buffer = cuda_driver.ctypes.create_string_buffer(size)
+        buffer = ctypes.create_string_buffer(size)
         scene.kept.append(buffer)
-        address = cuda_driver.ctypes.addressof(buffer)
+        address = ctypes.addressof(buffer)
         driver.register(address, size, read_only=name == "read only")
         return address, name == "registered"
     if name in {"mapped", "mapped elsewhere", "no access"}:
@@ -150,9 +151,9 @@ def reachable(scene: Scene, name: str, size: int = 4096) -> tuple[int, bool]:
     if name == "reserved":
         return driver.virtual_memory(driver.mapping_granularity()).address, False
     if name == "pageable":
-        buffer = cuda_driver.ctypes.create_string_buffer(size)
+        buffer = ctypes.create_string_buffer(size)
         scene.kept.append(buffer)
-        return cuda_driver.ctypes.addressof(buffer), False
+        return ctypes.addressof(buffer), False
     if name == "past the end":
         return driver.device_memory(size).address + size // 2, False
     if name == "null":
@@ -210,7 +211,7 @@ def test_what_kernels_reach(scene: Scene, name: str, kind: str, access: str) -> 
     source, destination = address, pinned.address
     if access == "write":
         source, destination = destination, source
-    parameters = kernels.sized_parameters([(source, destination, size)], **RING)
+    parameters = kernels.sized_parameters([(source, destination, size)], ring=RING)
     assert scene.end_of(parameters, kind) == (0 if allowed else ILLEGAL_ADDRESS)
     if not allowed:
         return
@@ -247,7 +248,6 @@ def test_bytes_ahead_of_a_mistake_and_behind_it(scene: Scene) -> None:
 
 def test_mistakes_are_for_ever(scene: Scene) -> None:
     driver, result = scene.driver, scene.driver.result
-    ctypes = cuda_driver.ctypes
     memory = driver.device_memory(4096)
     pinned = driver.pinned_memory(4096)
     event, other, blocking = driver.event(), driver.stream(), driver.stream()
@@ -316,21 +316,21 @@ def test_a_context_begun_anew_works(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "end"),
+    ("ring", "end"),
     [
-        ({}, 0),
-        ({"stages": 1}, LAUNCH_FAILED),
-        ({"stages": 33, "stage_bytes": 128}, LAUNCH_FAILED),
-        ({"stage_bytes": 0}, LAUNCH_FAILED),
-        ({"stage_bytes": 4096 + 16}, LAUNCH_FAILED),
+        (RING, 0),
+        ((1, 4096), LAUNCH_FAILED),
+        ((33, 128), LAUNCH_FAILED),
+        ((4, 0), LAUNCH_FAILED),
+        ((3, 4096 + 16), LAUNCH_FAILED),
         # More than the launch asked for.
-        ({"stages": 5}, LAUNCH_FAILED),
+        ((5, 4096), LAUNCH_FAILED),
     ],
 )
-def test_rings(scene: Scene, changes: dict[str, int], end: int) -> None:
+def test_rings(scene: Scene, ring: kernels.Ring, end: int) -> None:
     memory = scene.driver.device_memory(4096)
     copy = (memory.address, memory.address + 64, 64)
-    parameters = kernels.sized_parameters([copy], **{**RING, **changes})
+    parameters = kernels.sized_parameters([copy], ring=ring)
     assert scene.end_of(parameters, "bulk") == end
 
 
@@ -339,12 +339,12 @@ def test_alignment_of_bulk_copies(scene: Scene, shifts: tuple[int, int, int]) ->
     memory = scene.driver.device_memory(4096)
     source, destination, size = shifts
     copy = (memory.address + source, memory.address + 64 + destination, 32 + size)
-    parameters = kernels.sized_parameters([copy], **RING)
+    parameters = kernels.sized_parameters([copy], ring=RING)
     assert scene.end_of(parameters, "bulk") == MISALIGNED
 
 
 @pytest.mark.parametrize("kind", ["plain", "bulk"])
 def test_more_items_than_fit(scene: Scene, kind: str) -> None:
     count = kernels.capacity("sized", "4k") + 1
-    parameters = kernels.sized_parameters([], count=count, **RING)
+    parameters = kernels.sized_parameters([], count=count, ring=RING)
     assert scene.end_of(parameters, kind) == LAUNCH_FAILED
