@@ -10,7 +10,7 @@ load("//toolchains/python:versions.bzl", "MACHINE_PYTHON", "PYTHON_VERSIONS")
 # Kept from one version to the next: a label here goes, or changes its meaning, only with
 # a new major version (before 1.0, a new minor one).
 STABLE_LABELS = {
-    "//csrc/sim:cuda_sim": "the simulated driver: the four libraries below, in a folder",
+    "//csrc/sim:cuda_sim": "the simulated driver: the four libraries below and its kernels, in a folder",
     "//csrc/sim:cuda_sim_h": "`cuda_sim.h`: its control from C and C++",
     "//csrc/sim:libcuda_sim.so": "the simulated driver of CUDA 13.0 and newer",
     "//csrc/sim:libcuda_sim_before_12_0.so": "the simulated driver of CUDA 11.4 to 11.8",

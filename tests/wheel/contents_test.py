@@ -108,6 +108,7 @@ def test_files_of_the_simulated_driver() -> None:
         "kvswap_sim/libcuda_sim_before_13_0.so",
         "kvswap_sim/libcuda_sim_before_12_8.so",
         "kvswap_sim/libcuda_sim_before_12_0.so",
+        "kvswap_sim/libkvswap_sim_kernels.so",
     }
     assert {"kvswap_sim/__init__.py", "kvswap_sim/py.typed"} <= package
 
