@@ -81,7 +81,9 @@ py::object MakePlan(const kvswap_plan& plan) {
                "bytes"_a = plan.bytes, "driver_calls"_a = plan.driver_calls,
                "max_batch"_a = plan.max_batch,
                "unavailable"_a = ReasonsOfEngines(plan.unavailable),
-               "explanations"_a = explanations));
+               "explanations"_a = explanations,
+               "engine_copies"_a = CountsOfEngines(plan.engine_copies),
+               "coalesced"_a = plan.coalesced));
 }
 
 py::object MakeMemory(const kvswap_memory& memory) {

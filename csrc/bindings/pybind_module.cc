@@ -16,6 +16,7 @@
 #include "csrc/bindings/conversions.h"
 #include "csrc/bindings/docstrings.h"
 #include "csrc/bindings/integer_array.h"
+#include "csrc/bindings/policy_objects.h"
 #include "csrc/bindings/pool_objects.h"
 #include "csrc/bindings/python_objects.h"
 #include "csrc/bindings/stream_handle.h"
@@ -176,6 +177,7 @@ PYBIND11_MODULE(_core, module) {
                                                     kSwapBlocksBatchDoc);
   DefineFastCall<kPlan, PlanBlocksBatch>(module, kPlanDoc);
   AddPoolObjects(module);
+  AddPolicyObjects(module);
   module.def("driver_info", &DriverInfo, kDriverInfoDoc);
   module.def("stats", &Stats, kStatsDoc);
   module.attr("__version__") = kvswap_version_string();

@@ -28,7 +28,8 @@ by ids::
     host = kvswap.pinned_pool(gpu, block_count=4096)
     ticket = kvswap.swap_out(gpu, host, [(3, 70), (5, 71)])
 
-``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
+The engine "auto" goes by a ``Policy``, which ``get_policy`` shows and ``set_policy``
+changes. ``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
 used, ``stats`` what has been submitted. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
 neither torch, NumPy nor a GPU, and calls no function of the driver.
@@ -60,6 +61,7 @@ from kvswap.installation import (
 )
 from kvswap.memory_layout import Region
 from kvswap.pinned_pools import pinned_pool
+from kvswap.policies import Policy, PolicyRule, get_policy, set_policy
 from kvswap.pool_swaps import copy_blocks, swap_in, swap_out
 from kvswap.pools import BlockPool
 from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
@@ -73,6 +75,8 @@ __all__ = [
     "DriverInfo",
     "Memory",
     "Plan",
+    "Policy",
+    "PolicyRule",
     "Region",
     "Statistics",
     "SwapError",
@@ -86,8 +90,10 @@ __all__ = [
     "get_include",
     "get_library_dir",
     "get_pkgconfig_dir",
+    "get_policy",
     "pinned_pool",
     "plan",
+    "set_policy",
     "stats",
     "swap_blocks_batch",
     "swap_in",

@@ -35,7 +35,7 @@ class Plan:
     """What a call with the same arguments would do now, and why.
 
     Attributes:
-        engine: the engine that would run.
+        engine: the engine that would run; of several, the one with most copies.
         stream_kind: "legacy", "per_thread" or "created".
         capturing: whether the stream captures, so that the copies would become
             nodes of a graph.
@@ -43,11 +43,15 @@ class Plan:
         copies: descriptors to submit.
         dropped: descriptors of size zero, which copy nothing.
         bytes: of all copies.
-        driver_calls: copy calls into the driver.
+        driver_calls: copy calls into the driver and launches of copy kernels.
         max_batch: descriptors in one batch call at most.
         unavailable: for each engine that was asked for or preferred and would
-            not run: the reason, as "legacy_stream".
+            not run, or not for all copies: the reason, as "legacy_stream".
         explanations: the same reasons as sentences.
+        engine_copies: descriptors that each engine would submit.
+        coalesced: descriptors that copy engines would get together with a
+            neighbour, since they are contiguous with it on both sides inside one
+            allocation.
     """
 
     engine: str
@@ -61,6 +65,8 @@ class Plan:
     max_batch: int
     unavailable: dict[str, str]
     explanations: dict[str, str]
+    engine_copies: dict[str, int]
+    coalesced: int
 
 
 @dataclass(frozen=True, slots=True)

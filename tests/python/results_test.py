@@ -18,6 +18,11 @@ from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 SIZE = BLOCKS * BLOCK_BYTES
 
 
+def by_engine(**counts: int) -> dict[str, int]:
+    """A count for every engine, zero where none is given."""
+    return dict.fromkeys(("batch", "loop", "kernel", "bridge"), 0) | counts
+
+
 def swap(blocks: Blocks, **options: Any) -> kvswap.SwapResult:
     """All blocks into the GPU, on the per-thread stream unless told otherwise."""
     return kvswap.swap_blocks_batch(
@@ -35,13 +40,13 @@ class TestSwapResult:
         assert result.submitted == BLOCKS
         assert result.submitted_bytes == SIZE
         assert result.dropped == 0
-        assert result.copies == {"batch": BLOCKS, "loop": 0}
+        assert result.copies == by_engine(batch=BLOCKS)
         assert result.unavailable == {}
 
     def test_of_a_fallback(self, blocks: Blocks) -> None:
         result = swap(blocks, stream=0)
         assert result.engine == "loop"
-        assert result.copies == {"batch": 0, "loop": BLOCKS}
+        assert result.copies == by_engine(loop=BLOCKS)
         assert result.unavailable == {"batch": "legacy_stream"}
 
     def test_of_an_engine_that_was_asked_for(self, blocks: Blocks) -> None:
@@ -72,7 +77,7 @@ class TestSwapResult:
     def test_repr_names_every_field(self, blocks: Blocks) -> None:
         assert repr(swap(blocks, stream=0)) == (
             "SwapResult(engine='loop', device=0, submitted=4, submitted_bytes=256, "
-            "dropped=0, copies={'batch': 0, 'loop': 4}, "
+            "dropped=0, copies={'batch': 0, 'loop': 4, 'kernel': 0, 'bridge': 0}, "
             "unavailable={'batch': 'legacy_stream'}, pageable=0)"
         )
 
@@ -143,7 +148,10 @@ class TestPlan:
             max_batch=3,
             unavailable={},
             explanations={},
+            engine_copies=plan.engine_copies,
+            coalesced=plan.coalesced,
         )
+        assert plan.engine_copies.keys() == by_engine().keys()
 
     def test_of_a_fallback_explains_it(self, blocks: Blocks) -> None:
         plan = kvswap.plan(**blocks.swap_in_arguments(), stream=0)
@@ -210,7 +218,7 @@ class TestStatistics:
         assert after.dropped - before.dropped == 1
         for name, batch, loop in (("copies", 3, BLOCKS), ("bytes", 6, SIZE)):
             counted, counted_before = getattr(after, name), getattr(before, name)
-            assert counted.keys() == {"batch", "loop"}
+            assert counted.keys() == by_engine().keys()
             assert counted["batch"] - counted_before["batch"] == batch
             assert counted["loop"] - counted_before["loop"] == loop
         fallbacks = {
