@@ -204,7 +204,7 @@ class TestValues:
 
     def test_rules_are_given_by_name(self) -> None:
         with pytest.raises(TypeError):
-            PolicyRule("host_to_device", engine="loop")  # type: ignore[misc]
+            PolicyRule("host_to_device", engine="loop")  # type: ignore[call-arg]
         with pytest.raises(TypeError, match="engine"):
             PolicyRule()  # type: ignore[call-arg]
 

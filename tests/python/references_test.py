@@ -41,6 +41,11 @@ def plan(arguments: dict[str, Any]) -> None:
     assert kvswap.plan(**arguments).copies
 
 
+def make_a_policy(_arguments: dict[str, Any]) -> None:
+    """A policy, out of the library's own rules."""
+    assert repr(kvswap.get_policy(90))
+
+
 def fail_to_make_a_policy(_arguments: dict[str, Any]) -> None:
     """A policy that the library refuses."""
     with pytest.raises(ValueError, match="rule 1"):
@@ -66,7 +71,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any]], None]] = {
     "success": succeed,
     "plan": plan,
     "policy": lambda arguments: succeed(arguments | {"policy": POLICY}),
-    "making a policy": lambda arguments: repr(kvswap.get_policy(90)),
+    "making a policy": make_a_policy,
     "wrong policy": fail_with(TypeError, policy=[]),
     "wrong rule": fail_to_make_a_policy,
     "wrong type": fail_with(TypeError, sizes=[1]),
