@@ -6,6 +6,7 @@
 #include "csrc/abi/toolkit_version.h"
 #include "csrc/driver/driver_table.h"
 #include "csrc/engine/descriptors.h"
+#include "csrc/engine/kernel_info.h"
 #include "csrc/engine/memory_query.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/plan.h"
@@ -27,17 +28,24 @@ static_assert(KVSWAP_REASON_NO_BRIDGE < KVSWAP_REASON_SLOTS);
 
 void DescribePlan(const engine::Plan& plan, const kvswap_result& report,
                   kvswap_plan* described) {
-  described->engine = plan.engine();
+  described->engine = report.engine;
   described->stream_kind = plan.stream().kind;
   described->capturing = plan.capturing() ? 1 : 0;
   described->device = report.device;
   described->copies = plan.copies().count();
   described->dropped = report.dropped;
   described->bytes = plan.copies().bytes();
-  described->driver_calls = plan.DriverCalls();
   described->max_batch = plan.settings().max_batch;
   std::memcpy(described->unavailable, report.unavailable,
               sizeof(described->unavailable));
+  if (plan.copies().count() == 0) return;
+  engine::Submitter submitter(plan, engine::Mode::kCount);
+  kvswap_result counted;
+  engine::InitReport(&counted);
+  submitter.Submit(0, plan.copies().count(), &counted);
+  described->driver_calls = submitter.driver_calls();
+  described->coalesced = submitter.coalesced();
+  std::memcpy(described->engine_copies, counted.copies, sizeof(counted.copies));
 }
 
 // Plans the call and, without `described`, submits it.
@@ -50,8 +58,9 @@ void Run(const Descriptors& descriptors, void* stream,
     if (plan.Make(options, report)) {
       if (described != nullptr) {
         DescribePlan(plan, *report, described);
-      } else {
-        engine::Submit(plan, copies, report);
+      } else if (copies.count() != 0) {
+        engine::Submitter(plan, engine::Mode::kSubmit)
+            .Submit(0, copies.count(), report);
       }
     }
     plan.End(report);
@@ -154,6 +163,19 @@ int kvswap_get_driver_entry(size_t position, kvswap_driver_entry* entry) {
   known.query_status = report.answer.status;
   known.message = report.message.c_str();
   return kvswap::Write(known, entry);
+}
+
+int kvswap_get_kernel_info(kvswap_kernel_info* info) {
+  if (info == nullptr || !kvswap::engine::HasValidSize(info)) {
+    return KVSWAP_ERROR_INVALID_ARGUMENT;
+  }
+  kvswap_kernel_info known = KVSWAP_KERNEL_INFO_INIT;
+  try {
+    kvswap::engine::DescribeKernels(GetDriverTable(), &known);
+  } catch (const std::bad_alloc&) {
+    return KVSWAP_ERROR_OUT_OF_MEMORY;
+  }
+  return kvswap::Write(known, info);
 }
 
 int kvswap_get_statistics(kvswap_statistics* statistics) {

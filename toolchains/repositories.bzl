@@ -28,6 +28,21 @@ cuda_toolkit(
 )
 """
 
+# Wheels have a second build of the same under *.alt.so.*.
+_NVRTC_BUILD = """\
+load("{nvrtc_bzl}", "cuda_nvrtc")
+
+cuda_nvrtc(
+    name = "nvrtc",
+    libraries = glob([
+        "{folder}/libnvrtc.so.*",
+        "{folder}/libnvrtc-builtins.so.*",
+    ]),
+    version = "{version}",
+    visibility = ["//visibility:public"],
+)
+"""
+
 _PYBIND11_BUILD = """\
 load("{cc_library_bzl}", "cc_library")
 
@@ -47,7 +62,7 @@ filegroup(
 """
 
 def cuda_repositories():
-    """Declares @kvswap_cuda, the hub, and a repository per toolkit behind it."""
+    """Declares @kvswap_cuda, the hub, and two repositories per toolkit behind it."""
     for toolkit in TOOLKITS:
         wheel_repository(
             name = toolkit.repository,
@@ -59,8 +74,18 @@ def cuda_repositories():
             ),
             lock = Label("//toolchains/cuda:locks/{}.lock".format(toolkit.version)),
         )
+        wheel_repository(
+            name = toolkit.nvrtc_repository,
+            build_file_content = _NVRTC_BUILD.format(
+                folder = toolkit.nvrtc,
+                nvrtc_bzl = Label("//toolchains/cuda:nvrtc.bzl"),
+                version = toolkit.version,
+            ),
+            lock = Label("//toolchains/cuda:locks/nvrtc_{}.lock".format(toolkit.version)),
+        )
     cuda_hub_repository(
         name = "kvswap_cuda",
+        nvrtc = {toolkit.version: toolkit.nvrtc_repository for toolkit in TOOLKITS},
         toolkits = {toolkit.version: toolkit.repository for toolkit in TOOLKITS},
     )
 

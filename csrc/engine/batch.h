@@ -4,7 +4,7 @@
 #define KVSWAP_ENGINE_BATCH_H_
 
 #include "csrc/driver/driver_table.h"
-#include "csrc/engine/report.h"
+#include "csrc/engine/copies.h"
 #include "csrc/engine/settings.h"
 #include "csrc/engine/submission.h"
 

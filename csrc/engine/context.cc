@@ -19,6 +19,7 @@ bool ScopedContext::Enter(const Stream& stream, int device,
                             report);
     }
     if (context != current && !Push(context, report)) return false;
+    context_ = context;
     code = table_.CtxGetDevice(&device_);
     return code == abi::kSuccess ||
            FailDriverCall(table_, code, "cuCtxGetDevice", report);
@@ -28,7 +29,10 @@ bool ScopedContext::Enter(const Stream& stream, int device,
     if (code != abi::kSuccess) {
       return FailDriverCall(table_, code, "cuCtxGetDevice", report);
     }
-    if (device < 0 || device == device_) return true;
+    if (device < 0 || device == device_) {
+      context_ = current;
+      return true;
+    }
   }
   if (device < 0) {
     return Fail(report, KVSWAP_ERROR_NO_CONTEXT,
@@ -68,6 +72,7 @@ bool ScopedContext::EnterPrimary(int device, kvswap_result* report) {
   retained_ = true;
   retained_device_ = handle;
   device_ = device;
+  context_ = primary;
   return Push(primary, report);
 }
 

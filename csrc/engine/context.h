@@ -28,6 +28,10 @@ class ScopedContext {
   // failed. Does nothing the second time.
   int Leave();
 
+  // The entered context, and whether it was current before.
+  abi::Context context() const { return context_; }
+  bool was_current() const { return !pushed_; }
+
   // The ordinal of the entered context's device; -1 before Enter.
   int device() const { return device_; }
 
@@ -39,6 +43,7 @@ class ScopedContext {
   bool pushed_ = false;
   bool retained_ = false;
   abi::Device retained_device_ = 0;
+  abi::Context context_ = nullptr;
   int device_ = -1;
 };
 

@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
 
 class MemoryRanges;
+class RunList;
 
 enum class Side { kSource, kDestination };
 
@@ -20,11 +22,33 @@ struct Copy {
   std::size_t size;
 };
 
+// Arrays of copies, one element each.
+struct Descriptors {
+  const void* const* sources;
+  void* const* destinations;
+  const std::size_t* sizes;
+  std::size_t count;
+};
+
+// Room for arrays that have to be computed.
+struct DescriptorBuffer {
+  std::vector<const void*> sources;
+  std::vector<void*> destinations;
+  std::vector<std::size_t> sizes;
+
+  // May throw std::bad_alloc.
+  void Resize(std::size_t count) {
+    sources.resize(count);
+    destinations.resize(count);
+    sizes.resize(count);
+  }
+};
+
 // Enough for the texts below.
 inline constexpr std::size_t kCopyTextSize = 256;
 
-// What planning needs to know of the copies of a call. Copies have numbers from
-// 0 on.
+// What planning and submitting need to know of the copies of a call. Those to
+// be submitted have numbers from 0 on.
 class Copies {
  public:
   Copies() = default;
@@ -40,9 +64,10 @@ class Copies {
   // what is wrong. May throw std::bad_alloc.
   virtual bool CheckArguments(std::uint32_t flags, kvswap_result* report) = 0;
 
-  // Checks what the copies' pointers point to.
-  virtual bool CheckMemory(MemoryRanges* ranges,
-                           kvswap_result* report) const = 0;
+  // Checks what the copies' pointers point to, and groups the copies by it. May
+  // throw std::bad_alloc.
+  virtual bool FindRuns(MemoryRanges* ranges, RunList* runs,
+                        kvswap_result* report) const = 0;
 
   // After CheckArguments: what is to be submitted, and what was left out.
   virtual std::size_t count() const = 0;
@@ -50,6 +75,15 @@ class Copies {
   virtual std::size_t dropped() const = 0;
 
   virtual Copy At(std::size_t number) const = 0;
+
+  // Makes room for views of so many copies, as far as views need any. May throw
+  // std::bad_alloc.
+  virtual void MakeRoom(std::size_t count, DescriptorBuffer* buffer) const = 0;
+
+  // The copies from number `first` on as arrays, `count` of them, for which
+  // there is room. Valid until the buffer is used again.
+  virtual Descriptors View(std::size_t first, std::size_t count,
+                           DescriptorBuffer* buffer) const = 0;
 
   // Writes to `report` which element of the caller's arrays a copy comes from.
   virtual void Locate(std::size_t number, kvswap_result* report) const = 0;

@@ -2,15 +2,40 @@
 
 #include <cstdio>
 
-#include "csrc/engine/memory_ranges.h"
+#include "csrc/engine/report.h"
+#include "csrc/engine/runs.h"
 
 namespace kvswap::engine {
+namespace {
+
+std::uint64_t Address(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+CopySpan SpanOf(const Descriptors& descriptors) {
+  CopySpan span;
+  for (std::size_t i = 0; i < descriptors.count; ++i) {
+    span.Add(Address(descriptors.sources[i]),
+             Address(descriptors.destinations[i]), descriptors.sizes[i]);
+  }
+  return span;
+}
+
+// Whether no copy that the span is of has a null pointer, or can run past the
+// end of the address space.
+bool IsSound(const CopySpan& span) {
+  const std::uint64_t most = UINT64_MAX - span.largest;
+  return span.source.lowest != 0 && span.destination.lowest != 0 &&
+         span.source.highest <= most && span.destination.highest <= most;
+}
+
+}  // namespace
 
 bool DescriptorCopies::CheckArguments(std::uint32_t /*flags*/,
                                       kvswap_result* report) {
-  if (given_.count != 0 &&
-      (given_.sources == nullptr || given_.destinations == nullptr ||
-       given_.sizes == nullptr)) {
+  if (given_.count == 0) return true;
+  if (given_.sources == nullptr || given_.destinations == nullptr ||
+      given_.sizes == nullptr) {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                 "%s is a null array, with count %zu",
                 given_.sources == nullptr        ? "src_ptrs"
@@ -18,17 +43,23 @@ bool DescriptorCopies::CheckArguments(std::uint32_t /*flags*/,
                                                  : "sizes",
                 given_.count);
   }
+  kept_ = given_;
+  span_ = SpanOf(given_);
+  if (!IsSound(span_) && !CheckEach(report)) return false;
+  if (span_.smallest == 0) {
+    DropZeroSizes();
+    span_ = SpanOf(kept_);
+  }
+  return true;
+}
+
+bool DescriptorCopies::CheckEach(kvswap_result* report) const {
   for (std::size_t i = 0; i < given_.count; ++i) {
     const std::size_t size = given_.sizes[i];
-    if (size == 0) {
-      ++dropped_;
-      continue;
-    }
-    bytes_ += size;
-    const auto source = reinterpret_cast<std::uintptr_t>(given_.sources[i]);
-    const auto destination =
-        reinterpret_cast<std::uintptr_t>(given_.destinations[i]);
-    const std::uintptr_t most = UINTPTR_MAX - size;
+    if (size == 0) continue;
+    const std::uint64_t source = Address(given_.sources[i]);
+    const std::uint64_t destination = Address(given_.destinations[i]);
+    const std::uint64_t most = UINT64_MAX - size;
     if (source != 0 && destination != 0 && source <= most &&
         destination <= most) {
       continue;
@@ -51,68 +82,62 @@ bool DescriptorCopies::CheckArguments(std::uint32_t /*flags*/,
                 i, size, argument, i,
                 is_source ? report->source : report->destination);
   }
-  DropZeroSizes();
   return true;
 }
 
 void DescriptorCopies::DropZeroSizes() {
-  if (dropped_ == 0) {
-    kept_ = given_;
-    return;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < given_.count; ++i) {
+    if (given_.sizes[i] != 0) ++count;
   }
-  const std::size_t count = given_.count - dropped_;
-  kept_sources_.reserve(count);
-  kept_destinations_.reserve(count);
-  kept_sizes_.reserve(count);
-  given_indices_.reserve(count);
+  kept_arrays_.Resize(count);
+  given_indices_.resize(count);
+  std::size_t number = 0;
   for (std::size_t i = 0; i < given_.count; ++i) {
     if (given_.sizes[i] == 0) continue;
-    kept_sources_.push_back(given_.sources[i]);
-    kept_destinations_.push_back(given_.destinations[i]);
-    kept_sizes_.push_back(given_.sizes[i]);
-    given_indices_.push_back(i);
+    kept_arrays_.sources[number] = given_.sources[i];
+    kept_arrays_.destinations[number] = given_.destinations[i];
+    kept_arrays_.sizes[number] = given_.sizes[i];
+    given_indices_[number] = i;
+    ++number;
   }
-  kept_ = {kept_sources_.data(), kept_destinations_.data(), kept_sizes_.data(),
-           count};
+  kept_ = {kept_arrays_.sources.data(), kept_arrays_.destinations.data(),
+           kept_arrays_.sizes.data(), count};
 }
 
-bool DescriptorCopies::CheckMemory(MemoryRanges* ranges,
-                                   kvswap_result* report) const {
-  for (std::size_t i = 0; i < given_.count; ++i) {
-    const std::size_t size = given_.sizes[i];
-    if (size == 0) continue;
-    if (!ranges->CheckSide(*this, i, Side::kSource, given_.sources[i], size,
-                           report) ||
-        !ranges->CheckSide(*this, i, Side::kDestination, given_.destinations[i],
-                           size, report)) {
-      return false;
-    }
-  }
-  return true;
+bool DescriptorCopies::FindRuns(MemoryRanges* ranges, RunList* runs,
+                                kvswap_result* report) const {
+  return engine::FindRuns(*this, 0, kept_.count, span_, ranges, runs, report);
 }
 
 Copy DescriptorCopies::At(std::size_t number) const {
-  return {given_.sources[number], given_.destinations[number],
-          given_.sizes[number]};
+  return {kept_.sources[number], kept_.destinations[number],
+          kept_.sizes[number]};
+}
+
+Descriptors DescriptorCopies::View(std::size_t first, std::size_t count,
+                                   DescriptorBuffer* /*buffer*/) const {
+  return {kept_.sources + first, kept_.destinations + first,
+          kept_.sizes + first, count};
 }
 
 void DescriptorCopies::Locate(std::size_t number, kvswap_result* report) const {
-  report->index = number;
+  report->index = GivenIndex(number);
 }
 
 void DescriptorCopies::NameCopy(std::size_t number, char* text,
                                 std::size_t capacity) const {
-  std::snprintf(text, capacity, "the copy at index %zu", number);
+  std::snprintf(text, capacity, "the copy at index %zu", GivenIndex(number));
 }
 
 void DescriptorCopies::NameSide(std::size_t number, Side side, char* text,
                                 std::size_t capacity) const {
   const bool is_source = side == Side::kSource;
-  std::snprintf(
-      text, capacity, "%s[%zu] = %p with sizes[%zu] = %zu",
-      is_source ? "src_ptrs" : "dst_ptrs", number,
-      is_source ? given_.sources[number] : given_.destinations[number], number,
-      given_.sizes[number]);
+  const Copy copy = At(number);
+  std::snprintf(text, capacity, "%s[%zu] = %p with sizes[%zu] = %zu",
+                is_source ? "src_ptrs" : "dst_ptrs", GivenIndex(number),
+                is_source ? copy.source : copy.destination, GivenIndex(number),
+                copy.size);
 }
 
 }  // namespace kvswap::engine

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "csrc/engine/copies.h"
-#include "csrc/engine/report.h"
+#include "csrc/engine/span.h"
 
 namespace kvswap::engine {
 
-// A copy's number is its index in the caller's arrays.
+// Copies keep the order of the caller's arrays; those of size zero are left
+// out.
 class DescriptorCopies : public Copies {
  public:
   // What the arrays are in must outlive this.
@@ -22,36 +23,35 @@ class DescriptorCopies : public Copies {
     return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_PREFER_OVERLAP;
   }
   bool CheckArguments(std::uint32_t flags, kvswap_result* report) override;
-  bool CheckMemory(MemoryRanges* ranges, kvswap_result* report) const override;
+  bool FindRuns(MemoryRanges* ranges, RunList* runs,
+                kvswap_result* report) const override;
   std::size_t count() const override { return kept_.count; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::size_t dropped() const override { return dropped_; }
+  std::uint64_t bytes() const override { return span_.bytes; }
+  std::size_t dropped() const override { return given_.count - kept_.count; }
   Copy At(std::size_t number) const override;
+  void MakeRoom(std::size_t /*count*/,
+                DescriptorBuffer* /*buffer*/) const override {}
+  Descriptors View(std::size_t first, std::size_t count,
+                   DescriptorBuffer* buffer) const override;
   void Locate(std::size_t number, kvswap_result* report) const override;
   void NameCopy(std::size_t number, char* text,
                 std::size_t capacity) const override;
   void NameSide(std::size_t number, Side side, char* text,
                 std::size_t capacity) const override;
 
-  // After CheckArguments, what to submit: descriptors of a size other than
-  // zero.
-  const Descriptors& kept() const { return kept_; }
-  // The number of a descriptor to submit.
-  std::size_t GivenIndex(std::size_t kept_index) const {
-    return given_indices_.empty() ? kept_index : given_indices_[kept_index];
+ private:
+  bool CheckEach(kvswap_result* report) const;
+  void DropZeroSizes();
+  // The index in the caller's arrays of a copy.
+  std::size_t GivenIndex(std::size_t number) const {
+    return given_indices_.empty() ? number : given_indices_[number];
   }
 
- private:
-  void DropZeroSizes();
-
   const Descriptors given_;
-  std::size_t dropped_ = 0;
-  std::uint64_t bytes_ = 0;
+  CopySpan span_;  // of what is kept
   // The caller's own arrays, or without the dropped descriptors the ones below.
   Descriptors kept_ = {nullptr, nullptr, nullptr, 0};
-  std::vector<const void*> kept_sources_;
-  std::vector<void*> kept_destinations_;
-  std::vector<std::size_t> kept_sizes_;
+  DescriptorBuffer kept_arrays_;
   std::vector<std::size_t> given_indices_;
 };
 

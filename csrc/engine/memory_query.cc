@@ -7,8 +7,10 @@
 namespace kvswap::engine {
 namespace {
 
-// Drivers before this version refuse the attributes of mappings.
-constexpr int kMappingAttributesSince = 12000;
+// Drivers before this version refuse the attributes of mappings, and have no
+// kernel engine that would ask about access.
+constexpr int kLastAttributesSince = 12000;
+constexpr unsigned kLastAttributes = 4;
 
 std::uint64_t Address(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
@@ -25,6 +27,8 @@ int QueryRange(const driver::DriverTable& table, std::uint64_t address,
   std::size_t range_size = 0;
   abi::DevicePointer mapping_start = 0;
   std::size_t mapping_size = 0;
+  abi::DevicePointer device_pointer = 0;
+  unsigned int access = abi::kMemoryAccessNone;
   abi::PointerAttribute attributes[] = {
       abi::kPointerAttributeMemoryType,
       abi::kPointerAttributeIsManaged,
@@ -33,12 +37,15 @@ int QueryRange(const driver::DriverTable& table, std::uint64_t address,
       abi::kPointerAttributeRangeSize,
       abi::kPointerAttributeMappingBaseAddress,
       abi::kPointerAttributeMappingSize,
+      abi::kPointerAttributeDevicePointer,
+      abi::kPointerAttributeAccessFlags,
   };
-  void* values[] = {&memory_type, &is_managed,    &device,      &range_start,
-                    &range_size,  &mapping_start, &mapping_size};
+  void* values[] = {&memory_type,  &is_managed,     &device,
+                    &range_start,  &range_size,     &mapping_start,
+                    &mapping_size, &device_pointer, &access};
   constexpr unsigned int kCount = sizeof(attributes) / sizeof(attributes[0]);
   const unsigned int count =
-      table.version >= kMappingAttributesSince ? kCount : kCount - 2;
+      table.version >= kLastAttributesSince ? kCount : kCount - kLastAttributes;
   const abi::Result code =
       table.PointerGetAttributes(count, attributes, values, address);
   if (code != abi::kSuccess) return code;
@@ -54,6 +61,11 @@ int QueryRange(const driver::DriverTable& table, std::uint64_t address,
                 : memory_type == abi::kMemoryTypeHost ? KVSWAP_MEMORY_PINNED
                                                       : KVSWAP_MEMORY_DEVICE;
   range->device = device;
+  if (device_pointer == address) {
+    range->kernel_reads = (access & abi::kMemoryAccessRead) != 0;
+    range->kernel_writes =
+        (access & abi::kMemoryAccessReadWrite) == abi::kMemoryAccessReadWrite;
+  }
   if (range_size == 0) return abi::kSuccess;
   // The range is the whole allocation, or for virtual memory the whole
   // reservation, mapped or not. It can consist of several mappings (a

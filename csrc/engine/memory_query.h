@@ -20,6 +20,12 @@ struct MemoryRange {
   std::uint64_t end = 0;
   int kind = KVSWAP_MEMORY_UNKNOWN;  // kvswap_memory_kind
   int device = -1;
+  // What a kernel in the context that was current at the query may do, and only
+  // where the driver says so: its own pointer to the memory is the same
+  // address, and it has that access (contract page, "Pointer attributes,
+  // reachability").
+  bool kernel_reads = false;
+  bool kernel_writes = false;
   // More of the same allocation or reservation may follow at `end`, under a
   // mapping of its own. The driver copies across such a border, while the end
   // of an allocation or registration is the end for a copy.

@@ -5,117 +5,179 @@
 #include <optional>
 
 #include "csrc/engine/host_memory.h"
+#include "csrc/engine/report.h"
 
 namespace kvswap::engine {
 namespace {
 
-std::uint64_t Address(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
+SideMemory MemoryOf(const MemoryRange& range) {
+  return {range.kind, range.kernel_reads, range.kernel_writes};
 }
 
 }  // namespace
 
+void MemoryRanges::Forget() {
+  ranges_.clear();
+  order_.clear();
+  for (Table& table : tables_) table.slots.clear();
+  for (MemoryRange& range : last_) range = MemoryRange();
+  device_ = -1;
+  host_device_ = -1;
+}
+
+bool MemoryRanges::CheckSpan(const Copies& copies, std::size_t number,
+                             Side side, const AddressSpan& span,
+                             std::size_t largest, SideMemory* memory,
+                             bool* holds, kvswap_result* report) {
+  MemoryRange range;
+  if (!FindRange(span.lowest, &range, report)) return false;
+  *holds = range.Contains(span.lowest, largest) &&
+           range.Contains(span.highest, largest);
+  if (!*holds) return true;
+  last_[static_cast<int>(side)] = range;
+  *memory = MemoryOf(range);
+  return NoteDevice(copies, number, range, report);
+}
+
+bool MemoryRanges::BeginPrepare(Side side, const AddressSpan& span,
+                                std::size_t count) {
+  Table& table = tables_[static_cast<int>(side)];
+  table.first_slot = span.lowest >> kSlotShift;
+  const std::uint64_t slots =
+      (span.highest >> kSlotShift) - table.first_slot + 1;
+  if (slots / kSlotsForBlock >= count) {
+    table.slots.clear();
+    return false;
+  }
+  table.slots.assign(slots, 0);
+  return true;
+}
+
+bool MemoryRanges::EndPrepare(Side side, kvswap_result* report) {
+  Table& table = tables_[static_cast<int>(side)];
+  MemoryRange range;
+  for (std::uint64_t& slot : table.slots) {
+    if (slot == 0) continue;
+    if (!range.Contains(slot, 1)) {
+      if (!FindRange(slot, &range, report)) return false;
+    }
+    const std::size_t position = range.IsEmpty() ? 0 : PositionAfter(slot);
+    slot = position == 0 ? 0 : order_[position - 1].position + 1;
+  }
+  return true;
+}
+
+const MemoryRange* MemoryRanges::Known(std::uint64_t address) const {
+  const std::size_t position = PositionAfter(address);
+  if (position == 0) return nullptr;
+  const MemoryRange& range = ranges_[order_[position - 1].position];
+  return range.Contains(address, 1) ? &range : nullptr;
+}
+
 bool MemoryRanges::CheckUnknownSide(const Copies& copies, std::size_t number,
-                                    Side side, const void* pointer,
-                                    std::size_t size, kvswap_result* report) {
-  const bool is_source = side == Side::kSource;
-  const std::uint64_t address = Address(pointer);
+                                    Side side, std::uint64_t address,
+                                    std::size_t size, SideMemory* memory,
+                                    kvswap_result* report) {
   MemoryRange range;
   if (!FindRange(address, &range, report)) return false;
-
+  *memory = MemoryOf(range);
   if (range.kind == KVSWAP_MEMORY_PAGEABLE) {
-    if (number != last_pageable_) ++pageable_;
-    last_pageable_ = number;
-    const std::optional<std::uint64_t> fault =
-        is_source ? FirstUnreadableByte(address, size)
-                  : FirstUnwritableByte(address, size);
-    if (!fault.has_value()) return true;
-    BlameCopy(table_, copies, number, report);
-    char name[kCopyTextSize];
-    copies.NameSide(number, side, name, sizeof(name));
-    return Fail(report, KVSWAP_ERROR_MEMORY,
-                "%s is neither memory that CUDA knows nor host memory that can "
-                "be %s: address 0x%" PRIx64
-                " cannot. Was it freed, or is a block number out of range? "
-                "Nothing was submitted",
-                name, is_source ? "read" : "written", *fault);
+    return CheckPageable(copies, number, side, address, size, report);
   }
-
   std::uint64_t border = 0;
-  const bool holds = Holds(range, address, size, &border, report);
+  const bool holds = Holds(range, address, size, memory, &border, report);
   if (report->code != KVSWAP_OK) return false;
   if (!holds) {
-    MemoryRange beyond;
-    if (!FindRange(border, &beyond, report)) return false;
-    const bool is_seam = range.kind == KVSWAP_MEMORY_PINNED &&
-                         beyond.kind == KVSWAP_MEMORY_PINNED;
-    BlameCopy(table_, copies, number, report);
-    char name[kCopyTextSize];
-    copies.NameSide(number, side, name, sizeof(name));
-    char kind[kMemoryTextSize];
-    DescribeMemory(
-        is_source ? report->source_memory : report->destination_memory, kind,
-        sizeof(kind));
-    return Fail(report, KVSWAP_ERROR_MEMORY,
-                "%s runs %" PRIu64
-                " bytes past the end of its memory (%s)%s. Nothing was "
-                "submitted",
-                name, address + size - border, kind,
-                is_seam ? " into the next pinned range, and the driver refuses "
-                          "copies across such a seam: split the copy there, or "
-                          "pin both as one range"
-                        : "");
+    return FailOverrun(copies, number, side, address, size, border, report);
   }
   if (!NoteDevice(copies, number, range, report)) return false;
   last_[static_cast<int>(side)] = range;
   return true;
 }
 
-bool MemoryRanges::CheckSpan(const Copies& copies, std::size_t number,
-                             const void* pointer, std::size_t size, bool* holds,
-                             kvswap_result* report) {
-  MemoryRange range;
-  if (!FindRange(Address(pointer), &range, report)) return false;
-  *holds = range.Contains(Address(pointer), size);
-  return !*holds || NoteDevice(copies, number, range, report);
+bool MemoryRanges::CheckPageable(const Copies& copies, std::size_t number,
+                                 Side side, std::uint64_t address,
+                                 std::size_t size, kvswap_result* report) {
+  const bool is_source = side == Side::kSource;
+  const std::optional<std::uint64_t> fault =
+      is_source ? FirstUnreadableByte(address, size)
+                : FirstUnwritableByte(address, size);
+  if (!fault.has_value()) return true;
+  BlameCopy(table_, copies, number, report);
+  char name[kCopyTextSize];
+  copies.NameSide(number, side, name, sizeof(name));
+  return Fail(report, KVSWAP_ERROR_MEMORY,
+              "%s is neither memory that CUDA knows nor host memory that can "
+              "be %s: address 0x%" PRIx64
+              " cannot. Was it freed, or is a block number out of range? "
+              "Nothing was submitted",
+              name, is_source ? "read" : "written", *fault);
+}
+
+bool MemoryRanges::FailOverrun(const Copies& copies, std::size_t number,
+                               Side side, std::uint64_t address,
+                               std::size_t size, std::uint64_t border,
+                               kvswap_result* report) {
+  BlameCopy(table_, copies, number, report);
+  char name[kCopyTextSize];
+  copies.NameSide(number, side, name, sizeof(name));
+  char kind[kMemoryTextSize];
+  DescribeMemory(side == Side::kSource ? report->source_memory
+                                       : report->destination_memory,
+                 kind, sizeof(kind));
+  return Fail(report, KVSWAP_ERROR_MEMORY,
+              "%s runs %" PRIu64
+              " bytes past the end of its memory (%s). Nothing was submitted",
+              name, address + size - border, kind);
+}
+
+std::size_t MemoryRanges::PositionAfter(std::uint64_t address) const {
+  const auto after = std::upper_bound(
+      order_.begin(), order_.end(), address,
+      [](std::uint64_t a, const Start& start) { return a < start.address; });
+  return static_cast<std::size_t>(after - order_.begin());
+}
+
+void MemoryRanges::Keep(const MemoryRange& range) {
+  const std::size_t position = PositionAfter(range.start);
+  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(position),
+                {range.start, ranges_.size()});
+  ranges_.push_back(range);
 }
 
 bool MemoryRanges::FindRange(std::uint64_t address, MemoryRange* range,
                              kvswap_result* report) {
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), address,
-      [](std::uint64_t a, const MemoryRange& r) { return a < r.start; });
-  if (after != ranges_.begin() && address < std::prev(after)->end) {
-    *range = *std::prev(after);
+  const MemoryRange* known = Known(address);
+  if (known != nullptr) {
+    *range = *known;
     return true;
   }
   const int code = QueryRange(table_, address, range);
   if (code != abi::kSuccess) {
     return FailDriverCall(table_, code, "cuPointerGetAttributes", report);
   }
-  if (!range->IsEmpty()) {
-    ranges_.insert(
-        std::upper_bound(
-            ranges_.begin(), ranges_.end(), range->start,
-            [](std::uint64_t a, const MemoryRange& r) { return a < r.start; }),
-        *range);
-  }
+  if (!range->IsEmpty()) Keep(*range);
   return true;
 }
 
 bool MemoryRanges::Holds(const MemoryRange& range, std::uint64_t address,
-                         std::size_t size, std::uint64_t* border,
-                         kvswap_result* report) {
+                         std::size_t size, SideMemory* memory,
+                         std::uint64_t* border, kvswap_result* report) {
   if (range.IsEmpty()) return true;
   *border = range.end;
   MemoryRange next = range;
   while (size > *border - address) {
-    if (!next.continues) return false;
+    // Behind the end of a registration another one may begin: the copy is split
+    // there for engines that the driver would refuse it to.
+    const bool may_be_seam = range.kind == KVSWAP_MEMORY_PINNED;
+    if (!next.continues && !may_be_seam) return false;
     if (!FindRange(*border, &next, report)) return false;
     if (next.start != *border || next.kind != range.kind ||
-        next.device != range.device) {
+        (next.device != range.device && !may_be_seam)) {
       return false;
     }
+    memory->kernel_reads = memory->kernel_reads && next.kernel_reads;
+    memory->kernel_writes = memory->kernel_writes && next.kernel_writes;
     *border = next.end;
   }
   return true;

@@ -1,20 +1,31 @@
-// Plans a call: checks it, finds its context and chooses its engine. Nothing is
-// submitted here.
+// Plans a call: checks it, finds its context and chooses what submits each of
+// its copies. Nothing is submitted here.
 
 #ifndef KVSWAP_ENGINE_PLAN_H_
 #define KVSWAP_ENGINE_PLAN_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "csrc/driver/driver_table.h"
 #include "csrc/engine/context.h"
+#include "csrc/engine/context_state.h"
 #include "csrc/engine/copies.h"
-#include "csrc/engine/report.h"
+#include "csrc/engine/kernel_launcher.h"
+#include "csrc/engine/memory_ranges.h"
+#include "csrc/engine/policy.h"
+#include "csrc/engine/runs.h"
 #include "csrc/engine/settings.h"
 #include "csrc/engine/stream.h"
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
+
+// What submits the copies of a run.
+struct Route {
+  bool by_kernel = false;  // else by the plan's copy engine
+  LaunchShape shape;       // of a kernel
+};
 
 // One call from its checks to its end. While it lives after a successful Make,
 // the context of the call is current on this thread.
@@ -22,7 +33,13 @@ class Plan {
  public:
   // The copies must outlive the plan.
   Plan(const driver::DriverTable& table, Copies* copies, void* stream)
-      : table_(table), copies_(copies), stream_(stream), context_(table) {}
+      : table_(table),
+        copies_(copies),
+        stream_(stream),
+        context_(table),
+        ranges_(table) {}
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
 
   // False: `report` says what is wrong. May throw std::bad_alloc.
   bool Make(const kvswap_options* options, kvswap_result* report);
@@ -38,14 +55,39 @@ class Plan {
   const Stream& stream() const { return stream_; }
   const Settings& settings() const { return settings_; }
   bool capturing() const { return capturing_; }
-  kvswap_engine engine() const { return engine_; }
-  // Copy calls into the driver.
-  std::size_t DriverCalls() const;
+  const MemoryRanges& ranges() const { return ranges_; }
+  const std::vector<Run>& runs() const { return runs_.runs(); }
+  // One for each run.
+  const std::vector<Route>& routes() const { return routes_; }
+  // BATCH, BRIDGE or LOOP: what submits copies that no kernel makes.
+  kvswap_engine copy_engine() const { return copy_engine_; }
+  Bridge* bridge() const { return bridge_; }
+  // Null where no run goes by a kernel.
+  const KernelModule* kernels() const { return kernels_; }
+  int shared_memory_bytes() const { return state_->shared_memory_bytes(); }
+  // Copies that go by the copy engine, and by kernels.
+  std::size_t copy_engine_count() const { return copy_engine_count_; }
+  std::size_t kernel_count() const { return kernel_count_; }
 
  private:
   bool ResolveContext(kvswap_result* report);
-  bool ChooseEngine(kvswap_result* report);
+  bool FindRuns(kvswap_result* report);
+  bool FindState(kvswap_result* report);
+  bool ChooseEngines(kvswap_result* report);
+  bool CheckSourceAccess(kvswap_result* report) const;
+  bool CheckStrict(kvswap_result* report) const;
   kvswap_reason WhyNoBatch() const;
+  kvswap_reason WhyNoBridge() const;
+  kvswap_reason WhyNoKernel();
+  kvswap_reason WhyNotReached(const Run& run) const;
+  // The engine that copies go by which no kernel makes, as far as it is known
+  // without opening a bridge.
+  kvswap_engine CopyEngine() const;
+  void ChooseRoutes(kvswap_result* report);
+  const kvswap_policy_rule* FindRule(const PolicyInForce& policy,
+                                     const Run& run);
+  std::size_t ContiguousCopies(const Run& run);
+  bool OpenBridge(kvswap_result* report);
 
   const driver::DriverTable& table_;
   Copies* const copies_;
@@ -53,7 +95,16 @@ class Plan {
   ScopedContext context_;
   Settings settings_;
   bool capturing_ = false;
-  kvswap_engine engine_ = KVSWAP_ENGINE_AUTO;
+  MemoryRanges ranges_;
+  RunList runs_;
+  DescriptorBuffer sample_;
+  std::vector<Route> routes_;
+  ContextState* state_ = nullptr;
+  const KernelModule* kernels_ = nullptr;
+  kvswap_engine copy_engine_ = KVSWAP_ENGINE_LOOP;
+  Bridge* bridge_ = nullptr;
+  std::size_t copy_engine_count_ = 0;
+  std::size_t kernel_count_ = 0;
 };
 
 }  // namespace kvswap::engine

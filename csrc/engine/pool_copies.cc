@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "csrc/engine/id_set.h"
-#include "csrc/engine/memory_ranges.h"
 #include "csrc/engine/report.h"
+#include "csrc/engine/runs.h"
 #include "csrc/engine/structures.h"
 
 namespace kvswap::engine {
@@ -273,43 +273,30 @@ bool PoolCopies::CheckReadAndWritten(kvswap_result* report) const {
   return true;
 }
 
-bool PoolCopies::CheckMemory(MemoryRanges* ranges,
-                             kvswap_result* report) const {
-  for (std::size_t position = 0; position < order_.size(); ++position) {
-    if (!CheckRegionMemory(position, ranges, report)) return false;
+CopySpan PoolCopies::SpanOfRegion(std::size_t region) const {
+  const PoolSide& source = side(Side::kSource);
+  const PoolSide& destination = side(Side::kDestination);
+  CopySpan span;
+  span.Add(source.Address(region, source.first_id),
+           destination.Address(region, destination.first_id), sizes_[region]);
+  span.Add(source.Address(region, source.last_id),
+           destination.Address(region, destination.last_id), sizes_[region]);
+  // Blocks in between lie on multiples of what these are multiples of.
+  for (const PoolSide* pool : {&source, &destination}) {
+    const kvswap_region& r = pool->pool.regions[region];
+    span.bits |= r.stride | (r.block_bytes / pool->factor) | AddressOf(r.base);
   }
-  return true;
+  span.bytes = std::uint64_t{sizes_[region]} * pair_count_;
+  return span;
 }
 
-// The span from the first to the last block of the call is looked at in one,
-// where CUDA knows it as one range. Where it does not (pageable memory, several
-// mappings or registrations, freed memory), each block is.
-bool PoolCopies::CheckRegionMemory(std::size_t position, MemoryRanges* ranges,
-                                   kvswap_result* report) const {
-  const std::size_t region = order_[position];
-  const std::size_t number = position * pair_count_;
-  bool holds[2] = {};
-  for (const Side which : {Side::kSource, Side::kDestination}) {
-    const PoolSide& pool = side(which);
-    const std::uintptr_t start = pool.Address(region, pool.first_id);
-    const std::uintptr_t end =
-        pool.Address(region, pool.last_id) + sizes_[region];
-    if (!ranges->CheckSpan(*this, number, reinterpret_cast<void*>(start),
-                           end - start, &holds[static_cast<int>(which)],
-                           report)) {
-      return false;
-    }
-  }
-  if (holds[0] && holds[1]) return true;
-  for (std::size_t pair = 0; pair < pair_count_; ++pair) {
-    const Copy copy = At(number + pair);
-    if (!holds[0] && !ranges->CheckSide(*this, number + pair, Side::kSource,
-                                        copy.source, copy.size, report)) {
-      return false;
-    }
-    if (!holds[1] &&
-        !ranges->CheckSide(*this, number + pair, Side::kDestination,
-                           copy.destination, copy.size, report)) {
+bool PoolCopies::FindRuns(MemoryRanges* ranges, RunList* runs,
+                          kvswap_result* report) const {
+  for (std::size_t position = 0; position < order_.size(); ++position) {
+    const std::size_t first = position * pair_count_;
+    if (!engine::FindRuns(*this, first, first + pair_count_,
+                          SpanOfRegion(order_[position]), ranges, runs,
+                          report)) {
       return false;
     }
   }
@@ -394,9 +381,11 @@ void PoolCopies::FillRegion(std::size_t region, std::size_t first_pair,
   }
 }
 
-void PoolCopies::Fill(std::size_t first, std::size_t count,
-                      const void** sources, void** destinations,
-                      std::size_t* sizes) const {
+Descriptors PoolCopies::View(std::size_t first, std::size_t count,
+                             DescriptorBuffer* buffer) const {
+  const void** const sources = buffer->sources.data();
+  void** const destinations = buffer->destinations.data();
+  std::size_t* const sizes = buffer->sizes.data();
   const bool source_is_split = side(Side::kSource).factor != 1;
   const bool destination_is_split = side(Side::kDestination).factor != 1;
   std::size_t filled = 0;
@@ -417,6 +406,7 @@ void PoolCopies::Fill(std::size_t first, std::size_t count,
     std::fill_n(sizes + filled, run, sizes_[region]);
     filled += run;
   }
+  return {sources, destinations, sizes, count};
 }
 
 std::uint64_t PoolCopies::BytesBefore(std::size_t number) const {

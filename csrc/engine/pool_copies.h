@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "csrc/engine/copies.h"
+#include "csrc/engine/span.h"
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
 
 // Copies are numbered region by region, in the order in which they are to be
 // submitted: as the regions are given, or layer by layer. No list of them is
-// made; Fill computes those that are to be submitted next.
+// made; View computes those that are asked for.
 class PoolCopies : public Copies {
  public:
   // What is passed must outlive this.
@@ -23,27 +24,26 @@ class PoolCopies : public Copies {
       : given_{source, destination}, pairs_(pairs), pair_count_(pair_count) {}
 
   std::uint32_t KnownFlags() const override {
-    return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_CHECK | KVSWAP_FLAG_LAYERS |
-           KVSWAP_FLAG_PREFER_OVERLAP;
+    return KVSWAP_FLAG_STRICT | KVSWAP_FLAG_PREFER_OVERLAP | KVSWAP_FLAG_CHECK |
+           KVSWAP_FLAG_LAYERS;
   }
   bool CheckArguments(std::uint32_t flags, kvswap_result* report) override;
-  bool CheckMemory(MemoryRanges* ranges, kvswap_result* report) const override;
+  bool FindRuns(MemoryRanges* ranges, RunList* runs,
+                kvswap_result* report) const override;
   std::size_t count() const override { return order_.size() * pair_count_; }
   std::uint64_t bytes() const override { return BytesBefore(count()); }
   std::size_t dropped() const override { return 0; }
   Copy At(std::size_t number) const override;
+  void MakeRoom(std::size_t count, DescriptorBuffer* buffer) const override {
+    buffer->Resize(count);
+  }
+  Descriptors View(std::size_t first, std::size_t count,
+                   DescriptorBuffer* buffer) const override;
   void Locate(std::size_t number, kvswap_result* report) const override;
   void NameCopy(std::size_t number, char* text,
                 std::size_t capacity) const override;
   void NameSide(std::size_t number, Side side, char* text,
                 std::size_t capacity) const override;
-
-  // The arrays of the copies from number `first` on, `count` of them.
-  void Fill(std::size_t first, std::size_t count, const void** sources,
-            void** destinations, std::size_t* sizes) const;
-
-  // Bytes of the copies below a number.
-  std::uint64_t BytesBefore(std::size_t number) const;
 
   // The number of the first copy of a later layer than copy `number` is of; all
   // are of one without KVSWAP_FLAG_LAYERS.
@@ -71,8 +71,10 @@ class PoolCopies : public Copies {
   bool CheckDuplicates(kvswap_result* report) const;
   bool CheckReadAndWritten(kvswap_result* report) const;
   bool IsOneMemory() const;
-  bool CheckRegionMemory(std::size_t position, MemoryRanges* ranges,
-                         kvswap_result* report) const;
+  // What copies [position * pair_count, …) of a region have in common.
+  CopySpan SpanOfRegion(std::size_t region) const;
+  // Bytes of the copies below a number.
+  std::uint64_t BytesBefore(std::size_t number) const;
   template <bool source_is_split, bool destination_is_split>
   void FillRegion(std::size_t region, std::size_t first_pair, std::size_t count,
                   const void** sources, void** destinations) const;

@@ -81,9 +81,9 @@ bool FailOtherDriverCall(const driver::DriverTable& table, int error,
               DriverErrorName(table, error), error, what, ErrorAdvice(error));
 }
 
-bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
-              const char* name, kvswap_result* report) {
-  const bool is_batch = report->engine == KVSWAP_ENGINE_BATCH;
+bool FailCopy(const driver::DriverTable& table, int error, kvswap_engine engine,
+              std::size_t copies, const char* name, kvswap_result* report) {
+  const bool is_batch = engine != KVSWAP_ENGINE_LOOP;
   const char* entry = is_batch ? "cuMemcpyBatchAsync" : "cuMemcpyAsync";
   report->cuda_error = error;
   if (name == nullptr) {

@@ -11,14 +11,6 @@
 
 namespace kvswap::engine {
 
-// The descriptors of a call: the caller's arrays.
-struct Descriptors {
-  const void* const* sources;
-  void* const* destinations;
-  const std::size_t* sizes;
-  std::size_t count;
-};
-
 // A report with nothing done and nothing at fault.
 void InitReport(kvswap_result* report);
 
@@ -39,11 +31,11 @@ bool FailDriverCall(const driver::DriverTable& table, int error,
 bool FailOtherDriverCall(const driver::DriverTable& table, int error,
                          const char* what, kvswap_result* report);
 
-// A copy call of the engine in `report` that answered with `error`, out of
-// `copies` to submit. `name` is Copies::NameCopy of the one at fault, which has
-// been blamed by BlameCopy; null where the driver blamed none. Returns false.
-bool FailCopy(const driver::DriverTable& table, int error, std::size_t copies,
-              const char* name, kvswap_result* report);
+// A copy call of `engine` that answered with `error`, out of `copies` to
+// submit. `name` is Copies::NameCopy of the one at fault, which has been blamed
+// by BlameCopy; null where the driver blamed none. Returns false.
+bool FailCopy(const driver::DriverTable& table, int error, kvswap_engine engine,
+              std::size_t copies, const char* name, kvswap_result* report);
 
 // Writes to a caller's structure, null or of any version; of the message only
 // the text, and not what lies behind it.

@@ -1,6 +1,8 @@
 #include "csrc/engine/submit.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "csrc/engine/batch.h"
 #include "csrc/engine/loop.h"
@@ -10,48 +12,209 @@
 namespace kvswap::engine {
 namespace {
 
-std::uint64_t BytesOf(const Descriptors& descriptors, std::size_t count) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += descriptors.sizes[i];
-  return bytes;
+// Copies that are looked at together: arrays that stay in a cache.
+constexpr std::size_t kChunk = 2048;
+
+// A list of few chunks, and a multiple of what goes into one call of the
+// driver, so that no call is smaller than it need be.
+std::size_t ListCapacity(const Plan& plan) {
+  const std::size_t batch = plan.settings().max_batch;
+  // Kernels that are refused leave their copies to the copy engine.
+  return std::min(plan.copies().count(),
+                  std::max(kChunk / batch, std::size_t{1}) * batch);
+}
+
+auto OrderOf(const Plan& plan, std::size_t run) {
+  const LaunchShape& shape = plan.routes()[run].shape;
+  return std::make_tuple(shape.kernel, shape.ctas, shape.threads, shape.stages,
+                         shape.stage_bytes, plan.runs()[run].kind.size_class);
 }
 
 }  // namespace
 
-Submission SubmitByEngine(const Plan& plan, const Descriptors& descriptors) {
-  return plan.engine() == KVSWAP_ENGINE_BATCH
-             ? SubmitBatch(plan.table(), descriptors, plan.stream().handle,
-                           plan.settings())
-             : SubmitLoop(plan.table(), descriptors, plan.stream().handle);
-}
-
-bool FailSubmission(const Plan& plan, int error, std::size_t number,
-                    kvswap_result* report) {
-  if (number == KVSWAP_NO_INDEX) {
-    return FailCopy(plan.table(), error, plan.copies().count(), nullptr,
-                    report);
+Submitter::Submitter(const Plan& plan, Mode mode)
+    : plan_(plan), mode_(mode), list_(plan.ranges(), ListCapacity(plan)) {
+  plan.copies().MakeRoom(std::min(kChunk, plan.copies().count()), &buffer_);
+  if (plan.kernels() != nullptr) {
+    launcher_ = std::make_unique<KernelLauncher>(
+        plan.table(), *plan.kernels(), plan.shared_memory_bytes(),
+        plan.stream().handle, mode == Mode::kSubmit);
   }
-  BlameCopy(plan.table(), plan.copies(), number, report);
-  char name[kCopyTextSize];
-  plan.copies().NameCopy(number, name, sizeof(name));
-  return FailCopy(plan.table(), error, plan.copies().count(), name, report);
+  kernel_parts_.reserve(plan.runs().size());
+  copy_engine_parts_.reserve(plan.runs().size());
 }
 
-bool Submit(const Plan& plan, const DescriptorCopies& copies,
-            kvswap_result* report) {
-  const Descriptors& descriptors = copies.kept();
-  const Submission submission = SubmitByEngine(plan, descriptors);
-  report->submitted = submission.accepted;
-  report->copies[plan.engine()] = submission.accepted;
+bool Submitter::Submit(std::size_t first, std::size_t end,
+                       kvswap_result* report) {
+  FindParts(first, end);
+  SubmitByKernel(report);
+  return SubmitByCopyEngine(report);
+}
+
+std::size_t Submitter::driver_calls() const {
+  return copy_calls_ + (launcher_ == nullptr ? 0 : launcher_->launch_count());
+}
+
+void Submitter::FindParts(std::size_t first, std::size_t end) {
+  kernel_parts_.clear();
+  copy_engine_parts_.clear();
+  const std::vector<Run>& runs = plan_.runs();
+  auto run = std::upper_bound(
+      runs.begin(), runs.end(), first,
+      [](std::size_t number, const Run& r) { return number < r.end; });
+  for (; run != runs.end() && run->first < end; ++run) {
+    const auto index = static_cast<std::size_t>(run - runs.begin());
+    const Part part = {index, std::max(first, run->first),
+                       std::min(end, run->end)};
+    (plan_.routes()[index].by_kernel && !launches_refused_ ? kernel_parts_
+                                                           : copy_engine_parts_)
+        .push_back(part);
+  }
+  std::sort(kernel_parts_.begin(), kernel_parts_.end(),
+            [&](const Part& a, const Part& b) {
+              const auto order_a = OrderOf(plan_, a.run);
+              const auto order_b = OrderOf(plan_, b.run);
+              return order_a != order_b ? order_a < order_b : a.first < b.first;
+            });
+}
+
+void Submitter::SubmitByKernel(kvswap_result* report) {
+  std::size_t begin = 0;
+  while (begin < kernel_parts_.size()) {
+    std::size_t end = begin + 1;
+    while (end < kernel_parts_.size() &&
+           OrderOf(plan_, kernel_parts_[end].run) ==
+               OrderOf(plan_, kernel_parts_[begin].run)) {
+      ++end;
+    }
+    if (!LaunchGroup(begin, end, report)) {
+      launches_refused_ = true;
+      report->unavailable[KVSWAP_ENGINE_KERNEL] = KVSWAP_REASON_LAUNCH_FAILED;
+      copy_engine_parts_.insert(
+          copy_engine_parts_.end(),
+          kernel_parts_.begin() + static_cast<std::ptrdiff_t>(end),
+          kernel_parts_.end());
+      return;
+    }
+    begin = end;
+  }
+}
+
+bool Submitter::LaunchGroup(std::size_t first, std::size_t end,
+                            kvswap_result* report) {
+  CopySpan span;
+  std::size_t count = 0;
+  for (std::size_t i = first; i < end; ++i) {
+    span.Add(plan_.runs()[kernel_parts_[i].run].span);
+    count += kernel_parts_[i].end - kernel_parts_[i].first;
+  }
+  launcher_->Begin(plan_.routes()[kernel_parts_[first].run].shape, span, count);
+  int code = abi::kSuccess;
+  for (std::size_t i = first; i < end && code == abi::kSuccess; ++i) {
+    const Part& part = kernel_parts_[i];
+    for (std::size_t next = part.first;
+         next < part.end && code == abi::kSuccess; next += kChunk) {
+      code = launcher_->Add(plan_.copies().View(
+          next, std::min(kChunk, part.end - next), &buffer_));
+    }
+  }
+  if (code == abi::kSuccess) code = launcher_->Flush();
+
+  // What the launches hold, and what is left for the copy engine.
+  std::size_t accepted = launcher_->accepted();
+  report->submitted += accepted;
+  report->copies[KVSWAP_ENGINE_KERNEL] += accepted;
+  for (std::size_t i = first; i < end; ++i) {
+    Part part = kernel_parts_[i];
+    const std::size_t held = std::min(accepted, part.end - part.first);
+    const Run& run = plan_.runs()[part.run];
+    if (run.span.IsUniform()) {
+      report->submitted_bytes += std::uint64_t{run.span.largest} * held;
+    } else {
+      for (std::size_t n = part.first; n < part.first + held; ++n) {
+        report->submitted_bytes += plan_.copies().At(n).size;
+      }
+    }
+    accepted -= held;
+    part.first += held;
+    if (part.first < part.end) copy_engine_parts_.push_back(part);
+  }
+  return code == abi::kSuccess;
+}
+
+bool Submitter::SubmitByCopyEngine(kvswap_result* report) {
+  for (const Part& part : copy_engine_parts_) {
+    for (std::size_t chunk = part.first; chunk < part.end; chunk += kChunk) {
+      const std::size_t count = std::min(kChunk, part.end - chunk);
+      const Descriptors view = plan_.copies().View(chunk, count, &buffer_);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Copy copy = {view.sources[i], view.destinations[i],
+                           view.sizes[i]};
+        while (!list_.Add(chunk + i, copy)) {
+          if (!FlushList(report)) return false;
+        }
+      }
+    }
+  }
+  return FlushList(report);
+}
+
+Submission Submitter::SubmitList() const {
+  const Descriptors descriptors = list_.descriptors();
+  switch (plan_.copy_engine()) {
+    case KVSWAP_ENGINE_BATCH:
+      return SubmitBatch(plan_.table(), descriptors, plan_.stream().handle,
+                         plan_.settings());
+    case KVSWAP_ENGINE_BRIDGE:
+      // Not opened where all copies were to go by kernels.
+      if (plan_.bridge() != nullptr) {
+        return plan_.bridge()->Submit(plan_.table(), descriptors,
+                                      plan_.stream().handle, plan_.settings());
+      }
+      [[fallthrough]];
+    default:
+      return SubmitLoop(plan_.table(), descriptors, plan_.stream().handle);
+  }
+}
+
+bool Submitter::FlushList(kvswap_result* report) {
+  if (list_.IsEmpty()) return true;
+  kvswap_engine engine = plan_.copy_engine();
+  if (engine == KVSWAP_ENGINE_BRIDGE && plan_.bridge() == nullptr) {
+    engine = KVSWAP_ENGINE_LOOP;
+  }
+  const std::size_t count = list_.descriptors().count;
+  const std::size_t batch = plan_.settings().max_batch;
+  copy_calls_ +=
+      engine == KVSWAP_ENGINE_LOOP ? count : (count + batch - 1) / batch;
+  Submission submission;
+  if (mode_ == Mode::kSubmit) {
+    submission = SubmitList();
+  } else {
+    submission.accepted = count;
+  }
+  const std::size_t copies = list_.CopiesBelow(submission.accepted);
+  report->submitted += copies;
+  report->copies[engine] += copies;
+  report->submitted_bytes += list_.BytesBelow(submission.accepted);
   if (submission.error == abi::kSuccess) {
-    report->submitted_bytes = copies.bytes();
+    list_.Clear();
     return true;
   }
-  report->submitted_bytes = BytesOf(descriptors, submission.accepted);
-  const std::size_t number = submission.failed_index == KVSWAP_NO_INDEX
-                                 ? KVSWAP_NO_INDEX
-                                 : copies.GivenIndex(submission.failed_index);
-  return FailSubmission(plan, submission.error, number, report);
+  if (submission.failed_call != nullptr) {
+    return FailDriverCall(plan_.table(), submission.error,
+                          submission.failed_call, report);
+  }
+  const std::size_t all = plan_.copies().count();
+  if (submission.failed_index == KVSWAP_NO_INDEX) {
+    return FailCopy(plan_.table(), submission.error, engine, all, nullptr,
+                    report);
+  }
+  const std::size_t number = list_.NumberOf(submission.failed_index);
+  BlameCopy(plan_.table(), plan_.copies(), number, report);
+  char name[kCopyTextSize];
+  plan_.copies().NameCopy(number, name, sizeof(name));
+  return FailCopy(plan_.table(), submission.error, engine, all, name, report);
 }
 
 }  // namespace kvswap::engine

@@ -1,29 +1,73 @@
-// Submits a plan by its engine.
+// Submits what a plan says, by the engines it chose.
 
 #ifndef KVSWAP_ENGINE_SUBMIT_H_
 #define KVSWAP_ENGINE_SUBMIT_H_
 
-#include "csrc/engine/descriptors.h"
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "csrc/engine/copies.h"
+#include "csrc/engine/copy_engine_list.h"
+#include "csrc/engine/kernel_launcher.h"
 #include "csrc/engine/plan.h"
 #include "csrc/engine/submission.h"
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
 
-// Has the plan's engine submit descriptors of a size other than zero.
-Submission SubmitByEngine(const Plan& plan, const Descriptors& descriptors);
+enum class Mode {
+  kSubmit,
+  kCount,  // makes no call of the driver, to tell what would be made
+};
 
-// Reports the error of a submission; `number` is the copy that the driver
-// blames, or KVSWAP_NO_INDEX. Returns false.
-bool FailSubmission(const Plan& plan, int error, std::size_t number,
-                    kvswap_result* report);
+// Submits the copies of a plan, part by part. All memory is allocated by the
+// constructor.
+class Submitter {
+ public:
+  // The plan must outlive this. May throw std::bad_alloc.
+  Submitter(const Plan& plan, Mode mode);
 
-// Submits the plan's copies, which are `copies`. `report` gets what was
-// submitted, and the first error. After an error nothing more is submitted and
-// nothing is tried again: the driver refuses a copy for a reason, and hiding it
-// would lose bytes. Allocates no memory.
-bool Submit(const Plan& plan, const DescriptorCopies& copies,
-            kvswap_result* report);
+  // Submits copies [first, end). `report` gets what was submitted, and the
+  // first error. A launch that is refused is no error: the copies of it and of
+  // later launches go by the copy engine, and the report says why. After an
+  // error of a copy engine nothing more is submitted and nothing is tried
+  // again: the driver refuses a copy for a reason, and hiding it would lose
+  // bytes.
+  bool Submit(std::size_t first, std::size_t end, kvswap_result* report);
+
+  // Copy calls of the driver and launches.
+  std::size_t driver_calls() const;
+  // Copies that a copy engine got together with a neighbour.
+  std::size_t coalesced() const { return list_.coalesced(); }
+
+ private:
+  // The copies of a run that are to be submitted.
+  struct Part {
+    std::size_t run;
+    std::size_t first;
+    std::size_t end;
+  };
+
+  void FindParts(std::size_t first, std::size_t end);
+  void SubmitByKernel(kvswap_result* report);
+  // Launches parts [first, end) of `kernel_parts_`, which are of one shape and
+  // size class. False: a launch was refused.
+  bool LaunchGroup(std::size_t first, std::size_t end, kvswap_result* report);
+  bool SubmitByCopyEngine(kvswap_result* report);
+  bool FlushList(kvswap_result* report);
+  Submission SubmitList() const;
+
+  const Plan& plan_;
+  const Mode mode_;
+  DescriptorBuffer buffer_;
+  CopyEngineList list_;
+  std::unique_ptr<KernelLauncher> launcher_;
+  std::vector<Part> kernel_parts_;
+  std::vector<Part> copy_engine_parts_;
+  bool launches_refused_ = false;
+  std::size_t copy_calls_ = 0;
+};
 
 }  // namespace kvswap::engine
 

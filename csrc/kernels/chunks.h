@@ -26,11 +26,11 @@ class Chunks {
   KVSWAP_KERNEL_FUNCTION Chunk Next() {
     const CopyHeader& header = parameters_.header;
     if (item_ >= header.count) return {0, 0, 0};
-    const auto& item = parameters_.items[item_];
-    const Size left = SizeOf(header, item) - offset_;
+    const SizedCopy copy = Unpack(header, parameters_.items[item_]);
+    const Size left = copy.size - offset_;
     const Number size = left < header.stage_bytes ? static_cast<Number>(left)
                                                   : header.stage_bytes;
-    const Chunk chunk = {item.source + offset_, item.destination + offset_,
+    const Chunk chunk = {copy.source + offset_, copy.destination + offset_,
                          size};
     offset_ += size;
     if (size == left) {

@@ -22,17 +22,23 @@ inline constexpr Number kLargeParameterBytes = 32764;
 inline constexpr Number kSmallParameterBytes = 4096;
 
 struct CopyHeader {
-  Size size;           // of every copy, where items have none
-  Number count;        // of items
+  // Of compact items, which have offsets in units of 1 << unit_shift bytes.
+  Address source_base;
+  Address destination_base;
+  Size size;     // of every compact item, in bytes
+  Number count;  // of items
+  Number unit_shift;
   Number stages;       // the bulk kernel's ring
   Number stage_bytes;  // of a stage
-  Number reserved[3];
+  Number reserved[2];
 };
 
-// A copy of the size in the header.
-struct UniformCopy {
-  Address source;
-  Address destination;
+// A copy of the size in the header, inside windows of 2^32 units from the bases
+// on: a third of the bytes of a sized item, and the bytes of the parameters are
+// what a launch costs.
+struct CompactCopy {
+  Number source;
+  Number destination;
 };
 
 struct SizedCopy {
@@ -51,10 +57,11 @@ struct CopyParameters {
   Item items[kCapacity];
 };
 
-static_assert(sizeof(CopyHeader) == 32);
-static_assert(sizeof(CopyParameters<UniformCopy, kLargeParameterBytes>) ==
-              32752);
-static_assert(sizeof(CopyParameters<SizedCopy, kLargeParameterBytes>) == 32744);
+static_assert(sizeof(CopyHeader) == 48);
+static_assert(CopyParameters<CompactCopy, kLargeParameterBytes>::kCapacity ==
+              4089);
+static_assert(CopyParameters<SizedCopy, kLargeParameterBytes>::kCapacity ==
+              1363);
 
 // The bulk kernel's ring.
 inline constexpr Number kMinStages = 2;
@@ -72,10 +79,10 @@ inline constexpr Number kBulkAlignment = 16;
 // KERNEL(name, Item, parameter_bytes): every kernel, by the name that it has in
 // the images. Kernels of one size of parameters share an image.
 #define KVSWAP_PLAIN_KERNELS(KERNEL, suffix, parameter_bytes)         \
-  KERNEL(kvswap_plain_uniform_##suffix, UniformCopy, parameter_bytes) \
+  KERNEL(kvswap_plain_compact_##suffix, CompactCopy, parameter_bytes) \
   KERNEL(kvswap_plain_sized_##suffix, SizedCopy, parameter_bytes)
 #define KVSWAP_BULK_KERNELS(KERNEL, suffix, parameter_bytes)         \
-  KERNEL(kvswap_bulk_uniform_##suffix, UniformCopy, parameter_bytes) \
+  KERNEL(kvswap_bulk_compact_##suffix, CompactCopy, parameter_bytes) \
   KERNEL(kvswap_bulk_sized_##suffix, SizedCopy, parameter_bytes)
 
 }  // namespace kvswap::kernels

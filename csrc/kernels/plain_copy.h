@@ -25,13 +25,16 @@ struct Thread {
   Number ctas;
 };
 
-KVSWAP_KERNEL_FUNCTION Size SizeOf(const CopyHeader& header,
-                                   const UniformCopy& /*item*/) {
-  return header.size;
+KVSWAP_KERNEL_FUNCTION SizedCopy Unpack(const CopyHeader& header,
+                                        const CompactCopy& item) {
+  return {header.source_base + (Address{item.source} << header.unit_shift),
+          header.destination_base +
+              (Address{item.destination} << header.unit_shift),
+          header.size};
 }
-KVSWAP_KERNEL_FUNCTION Size SizeOf(const CopyHeader& /*header*/,
-                                   const SizedCopy& item) {
-  return item.size;
+KVSWAP_KERNEL_FUNCTION SizedCopy Unpack(const CopyHeader& /*header*/,
+                                        const SizedCopy& item) {
+  return item;
 }
 
 // Copies `count` words from `source` to `destination`, both aligned to Word.
@@ -53,18 +56,21 @@ KVSWAP_KERNEL_FUNCTION void CopyWords(const Memory& memory, Address source,
       memory.Store(destination + (first + k * kWarp) * sizeof(Word), words[k]);
     }
   }
-  // The same for what remains, with the same number of loads in flight.
+  // The same for what remains, with the same number of loads in flight. In the
+  // array of the loop, words that are not loaded would count as kept from copy
+  // to copy, and be spilled.
+  Word last[kLoadsInFlight] = {};
   KVSWAP_UNROLL
   for (Number k = 0; k < kLoadsInFlight; ++k) {
     if (first + k * kWarp < count) {
-      words[k] = memory.template Load<Word>(source +
+      last[k] = memory.template Load<Word>(source +
                                             (first + k * kWarp) * sizeof(Word));
     }
   }
   KVSWAP_UNROLL
   for (Number k = 0; k < kLoadsInFlight; ++k) {
     if (first + k * kWarp < count) {
-      memory.Store(destination + (first + k * kWarp) * sizeof(Word), words[k]);
+      memory.Store(destination + (first + k * kWarp) * sizeof(Word), last[k]);
     }
   }
 }
@@ -120,9 +126,8 @@ KVSWAP_KERNEL_FUNCTION void PlainCopy(const Parameters& parameters,
   const Number lane = thread.index % kWarp;
   for (Number i = thread.cta * warps_in_cta + thread.index / kWarp;
        i < parameters.header.count; i += warps) {
-    const auto& item = parameters.items[i];
-    CopyBlock(memory, item.source, item.destination,
-              SizeOf(parameters.header, item), lane);
+    const SizedCopy copy = Unpack(parameters.header, parameters.items[i]);
+    CopyBlock(memory, copy.source, copy.destination, copy.size, lane);
   }
 }
 

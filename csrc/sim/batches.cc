@@ -139,7 +139,7 @@ void Enqueue(Driver& driver, const Batch& batch, std::size_t count,
   std::vector<TaskId> copies = before;
   for (std::size_t i = 0; i < count; ++i) {
     copies.push_back(
-        AddCopy(driver, before,
+        AddCopy(driver, *stream, before,
                 std::make_shared<CopyWork>(batch.destinations[i],
                                            batch.sources[i], batch.sizes[i]),
                 OrderOf(batch, i), checked[i].destination, checked[i].source));

@@ -6,6 +6,7 @@
 #include "csrc/sim/captures.h"
 #include "csrc/sim/devices.h"
 #include "csrc/sim/driver_functions.h"
+#include "csrc/sim/modules.h"
 #include "csrc/sim/streams.h"
 
 namespace kvswap::sim {
@@ -31,6 +32,7 @@ Result CreateContext(Driver& driver, Call* call, ContextHandle* context,
 void BeginContext(Driver& driver, const std::shared_ptr<Context>& context) {
   context->id = driver.NextId();
   context->alive = true;
+  context->failure = abi::kSuccess;
   auto legacy = std::make_shared<Stream>();
   legacy->id = driver.NextId();
   legacy->kind = StreamKind::kLegacy;
@@ -41,7 +43,8 @@ void BeginContext(Driver& driver, const std::shared_ptr<Context>& context) {
 Result CurrentContext(Driver& driver, std::shared_ptr<Context>* context) {
   *context = driver.Current();
   if (*context == nullptr) return abi::kErrorInvalidContext;
-  return (*context)->alive ? abi::kSuccess : abi::kErrorContextIsDestroyed;
+  return (*context)->alive ? (*context)->failure
+                           : abi::kErrorContextIsDestroyed;
 }
 
 Result FindContext(Driver& driver, ContextHandle handle,
@@ -71,6 +74,9 @@ void EndContext(Driver& driver, Context* context) {
   }
   for (const std::shared_ptr<Event>& event : driver.events.All()) {
     if (event->context.get() == context) driver.events.Remove(event->handle);
+  }
+  for (const std::shared_ptr<Module>& module : driver.modules.All()) {
+    if (module->context.get() == context) UnloadModule(driver, module.get());
   }
   for (Range* range : driver.addresses.Select([&](const Range& candidate) {
          return candidate.context.get() == context;
@@ -280,7 +286,7 @@ Result cuCtxSynchronize() {
     result = RefuseDuringContextCapture(driver, *current);
     if (result != abi::kSuccess) return result;
     SynchronizeContext(driver, *current);
-    return abi::kSuccess;
+    return current->failure;
   });
 }
 
@@ -294,7 +300,7 @@ Result cuCtxSynchronize_v2(ContextHandle context) {
     result = RefuseDuringContextCapture(driver, *found);
     if (result != abi::kSuccess) return result;
     SynchronizeContext(driver, *found);
-    return abi::kSuccess;
+    return found->failure;
   });
 }
 

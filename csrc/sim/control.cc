@@ -52,6 +52,7 @@ std::int64_t CountLive(Driver& driver, const std::string& kind) {
       {"captures", driver.captures.size()},
       {"graphs", driver.graphs.size()},
       {"graph_executables", driver.executables.size()},
+      {"modules", driver.modules.size()},
       {"device_allocations", addresses.Count(RangeKind::kDevice)},
       {"pool_allocations", addresses.Count(RangeKind::kPool)},
       {"managed_allocations", addresses.Count(RangeKind::kManaged)},
@@ -124,6 +125,15 @@ int cuda_sim_set_device_attribute(int device, int attribute, int value) {
   if (!kvswap::sim::IsDevice(driver, device)) return -1;
   driver.devices[static_cast<std::size_t>(device)].attributes[attribute] =
       value;
+  return 0;
+}
+
+int cuda_sim_set_compute_capability(int device, int capability) {
+  const std::lock_guard<std::mutex> lock(Driver::Mutex());
+  Driver& driver = Driver::Get();
+  if (!kvswap::sim::IsDevice(driver, device) || capability < 10) return -1;
+  kvswap::sim::SetComputeCapability(
+      &driver.devices[static_cast<std::size_t>(device)], capability);
   return 0;
 }
 
@@ -210,6 +220,7 @@ int cuda_sim_fail(const char* function, uint64_t call, int code,
   kvswap::sim::Fault fault;
   fault.entry = function;
   fault.call = call;
+  fault.every_call = call == CUDA_SIM_EVERY_CALL;
   fault.code = static_cast<kvswap::sim::Result>(code);
   fault.after_work = after != 0;
   if (failed_index != CUDA_SIM_NO_INDEX) fault.failed_index = failed_index;

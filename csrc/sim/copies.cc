@@ -12,23 +12,34 @@
 namespace kvswap::sim {
 namespace {
 
-TaskId AddStagedCopy(Driver& driver, std::vector<TaskId> before,
+TaskId AddStagedCopy(Driver& driver, const Stream& stream,
+                     const std::vector<TaskId>& before,
                      const std::shared_ptr<const CopyWork>& work) {
   auto staged = std::make_shared<CopyWork::Staged>();
   work->ReadSource(driver, staged.get());
   return driver.scheduler.Add(
-      [&driver, work, staged] { work->WriteDestination(driver, *staged); },
-      std::move(before));
+      InContext(stream.context,
+                [&driver, work, staged] {
+                  work->WriteDestination(driver, *staged);
+                }),
+      before);
 }
 
-TaskId AddReadAheadCopy(Driver& driver, std::vector<TaskId> before,
+TaskId AddReadAheadCopy(Driver& driver, const Stream& stream,
+                        std::vector<TaskId> before,
                         const std::shared_ptr<const CopyWork>& work) {
   auto staged = std::make_shared<CopyWork::Staged>();
   before.push_back(driver.scheduler.Add(
-      [&driver, work, staged] { work->ReadSource(driver, staged.get()); }, {}));
+      InContext(
+          stream.context,
+          [&driver, work, staged] { work->ReadSource(driver, staged.get()); }),
+      {}));
   return driver.scheduler.Add(
-      [&driver, work, staged] { work->WriteDestination(driver, *staged); },
-      std::move(before));
+      InContext(stream.context,
+                [&driver, work, staged] {
+                  work->WriteDestination(driver, *staged);
+                }),
+      before);
 }
 
 // Both sides of a copy, checked; ends the process where one is wild.
@@ -83,12 +94,14 @@ Result Copy(Driver& driver, Call* call, DevicePointer destination,
   if (stream->capture != nullptr) {
     return AddToCapture(driver, stream.get(), work);
   }
-  const TaskId task = AddCopy(driver, Predecessors(driver, stream.get()), work,
-                              abi::kMemcpySourceAccessOrderStream, to, from);
+  const TaskId task =
+      AddCopy(driver, *stream, Predecessors(driver, stream.get()), work,
+              abi::kMemcpySourceAccessOrderStream, to, from);
   stream->tail = {task};
   // Between host and host the call is documented to return when it is done.
   if (synchronous || (to.host && from.host)) {
     driver.scheduler.RunUntilFinished({task});
+    return stream->context->failure;
   }
   return abi::kSuccess;
 }
@@ -113,6 +126,7 @@ Result Fill(Driver& driver, Call* call, DevicePointer destination,
                   std::make_shared<FillWork>(destination, value, count));
   if (result == abi::kSuccess && synchronous) {
     SynchronizeStream(driver, stream.get());
+    return stream->context->failure;
   }
   return result;
 }
@@ -135,21 +149,24 @@ DevicePointer ToAddress(const void* pointer) {
 
 }  // namespace
 
-TaskId AddCopy(Driver& driver, const std::vector<TaskId>& before,
+TaskId AddCopy(Driver& driver, const Stream& stream,
+               const std::vector<TaskId>& before,
                const std::shared_ptr<const CopyWork>& work,
                abi::MemcpySourceAccessOrder order, const Operand& destination,
                const Operand& source) {
   TaskId task;
   if (order == abi::kMemcpySourceAccessOrderDuringApiCall) {
-    task = AddStagedCopy(driver, before, work);
+    task = AddStagedCopy(driver, stream, before, work);
   } else if (order == abi::kMemcpySourceAccessOrderAny) {
-    task = AddReadAheadCopy(driver, before, work);
+    task = AddReadAheadCopy(driver, stream, before, work);
   } else if (source.pageable && driver.scheduler.Draw(2) == 0) {
     // Staged: the driver waits for its turn in the stream, then reads.
     driver.scheduler.RunUntilFinished(before);
-    task = AddStagedCopy(driver, before, work);
+    task = AddStagedCopy(driver, stream, before, work);
   } else {
-    task = driver.scheduler.Add([&driver, work] { work->Run(driver); }, before);
+    task = driver.scheduler.Add(
+        InContext(stream.context, [&driver, work] { work->Run(driver); }),
+        before);
   }
   // To pageable memory, the call may or may not wait.
   if (destination.pageable && driver.scheduler.Draw(2) == 0) {

@@ -12,10 +12,11 @@
 
 namespace kvswap::sim {
 
-// Adds one copy that writes after `before`, and whose source is read when the
+// Adds one copy of a stream that writes after `before`, and whose source is read when the
 // access order and the kind of memory allow it. Where there is a choice, the
 // generator makes it.
-TaskId AddCopy(Driver& driver, const std::vector<TaskId>& before,
+TaskId AddCopy(Driver& driver, const Stream& stream,
+               const std::vector<TaskId>& before,
                const std::shared_ptr<const CopyWork>& work,
                abi::MemcpySourceAccessOrder order, const Operand& destination,
                const Operand& source);

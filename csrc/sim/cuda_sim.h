@@ -58,6 +58,10 @@ CUDA_SIM_API void cuda_sim_set_batch_capture(int enabled);
 CUDA_SIM_API int cuda_sim_set_device_attribute(int device, int attribute,
                                                int value);
 
+/* Makes a device one of a compute capability, 90 for 9.0: attributes 75, 76 and
+ * 97 (shared memory that a kernel can have). The preset is 9.0. */
+CUDA_SIM_API int cuda_sim_set_compute_capability(int device, int capability);
+
 /* ---- Scheduling ---------------------------------------------------------- */
 
 /* The seed of the generator that decides what runs when. Setting it begins its
@@ -108,7 +112,7 @@ CUDA_SIM_API void cuda_sim_clear_violations(void);
 /* How many there are of: "contexts" (made by cuCtxCreate), "primary_contexts"
  * (active), "primary_retained" (retains not released), "context_stack"
  * (contexts on the calling thread's stack), "streams", "events", "captures"
- * (not ended), "graphs", "graph_executables", "device_allocations",
+ * (not ended), "graphs", "graph_executables", "modules", "device_allocations",
  * "pool_allocations", "managed_allocations", "host_allocations",
  * "registrations", "reservations", "mappings", "physical_allocations",
  * "pending". -1 for another name. */
@@ -120,7 +124,10 @@ CUDA_SIM_API int64_t cuda_sim_live(const char* kind);
 /* "No failed index" for cuda_sim_fail. */
 #define CUDA_SIM_NO_INDEX ((size_t)-2)
 
-/* Lets call number `call` (the next is 1) of a function return `code`; instead
+/* "Every call from now on" for cuda_sim_fail. */
+#define CUDA_SIM_EVERY_CALL ((uint64_t)-1)
+
+/* Lets call number `call` (the next is 1), or every one, of a function return `code`; instead
  * of working, or with `after` 1 after it. `failed_index` is what
  * cuMemcpyBatchAsync reports, or CUDA_SIM_NO_INDEX. */
 CUDA_SIM_API int cuda_sim_fail(const char* function, uint64_t call, int code,

@@ -22,11 +22,17 @@ typedef struct cuda_sim_launch {
   unsigned block[3];
   unsigned shared_bytes;  /* dynamic shared memory */
   const void* parameters; /* the driver's own copy, parameter_bytes long */
-  /* Whether the kernel may touch [address, address + size): 1 or 0. After a 0
-   * the kernel must touch nothing more and return; the launch then ends as on a
-   * GPU, with CUDA_ERROR_ILLEGAL_ADDRESS. */
-  int (*may_touch)(void* context, uint64_t address, size_t size, int writes);
-  void* context;
+  /* Where the host finds the memory that the device has at `address`, for
+   * reading or, with `writes` 1, for writing; `*size` is how many bytes from
+   * there on lie in one piece. Valid until `run` returns.
+   * NULL: the kernel may not touch that address. Then it must touch nothing
+   * more and return; the launch ends as on a GPU, with
+   * CUDA_ERROR_ILLEGAL_ADDRESS. */
+  void* (*reach)(void* context, uint64_t address, int writes, size_t* size);
+  /* Ends the launch with a CUresult, for what a GPU would stop at beside wrong
+   * addresses. `why` is reported. The kernel must return then. */
+  void (*fail)(void* context, int code, const char* why);
+  void* context; /* for both */
 } cuda_sim_launch;
 
 typedef struct cuda_sim_kernel {

@@ -8,13 +8,37 @@
 
 namespace kvswap::sim {
 
+namespace {
+
+// Of a block, at most, by compute capability. Source: CUDA C++ Programming
+// Guide, "Compute Capabilities", technical specifications.
+int MaxSharedMemory(int capability) {
+  constexpr int kKibi = 1024;
+  switch (capability) {
+    case 75:
+      return 64 * kKibi;
+    case 80:
+    case 87:
+      return 163 * kKibi;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * kKibi;
+    default:
+      return capability < 80 ? 96 * kKibi : 227 * kKibi;
+  }
+}
+
+}  // namespace
+
 std::map<int, int> PresetDeviceAttributes() {
   // An H200's values where a program might look.
   return {
       {1, 1024},        // MAX_THREADS_PER_BLOCK
       {2, 1024},        // MAX_BLOCK_DIM_X
       {5, 2147483647},  // MAX_GRID_DIM_X
-      {8, 49152},       // MAX_SHARED_MEMORY_PER_BLOCK
+      {kDeviceAttributeMaxSharedMemory, 49152},
       {10, 32},         // WARP_SIZE
       {16, 132},        // MULTIPROCESSOR_COUNT
       {19, 1},          // CAN_MAP_HOST_MEMORY
@@ -22,20 +46,32 @@ std::map<int, int> PresetDeviceAttributes() {
       {39, 2048},       // MAX_THREADS_PER_MULTIPROCESSOR
       {40, 3},          // ASYNC_ENGINE_COUNT
       {41, 1},          // UNIFIED_ADDRESSING
-      {75, 9},          // COMPUTE_CAPABILITY_MAJOR
-      {76, 0},          // COMPUTE_CAPABILITY_MINOR
+      {kDeviceAttributeCapabilityMajor, 9},
+      {kDeviceAttributeCapabilityMinor, 0},
       {78, 1},          // STREAM_PRIORITIES_SUPPORTED
       {83, 1},          // MANAGED_MEMORY
       {kDeviceAttributePageableMemoryAccess, 0},
       {89, 1},  // CONCURRENT_MANAGED_ACCESS
       {kDeviceAttributeCanUseHostPointerForRegistered, 1},
-      {97, 232448},  // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-      {99, 1},       // HOST_REGISTER_SUPPORTED
+      {kDeviceAttributeMaxSharedMemoryOptin, 232448},
+      {99, 1},   // HOST_REGISTER_SUPPORTED
       {100, 0},      // PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
       {102, 1},      // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
       {kDeviceAttributeReadOnlyHostRegister, 1},
       {115, 1},  // MEMORY_POOLS_SUPPORTED
   };
+}
+
+void SetComputeCapability(DeviceState* device, int capability) {
+  device->attributes[kDeviceAttributeCapabilityMajor] = capability / 10;
+  device->attributes[kDeviceAttributeCapabilityMinor] = capability % 10;
+  device->attributes[kDeviceAttributeMaxSharedMemoryOptin] =
+      MaxSharedMemory(capability);
+}
+
+int ComputeCapability(const Driver& driver, Device device) {
+  return DeviceAttribute(driver, device, kDeviceAttributeCapabilityMajor) * 10 +
+         DeviceAttribute(driver, device, kDeviceAttributeCapabilityMinor);
 }
 
 bool IsDevice(const Driver& driver, Device device) {

@@ -14,6 +14,11 @@ std::map<int, int> PresetDeviceAttributes();
 
 bool IsDevice(const Driver& driver, Device device);
 
+// Makes a device one of that capability, 90 for 9.0: its attributes for it, and
+// for shared memory.
+void SetComputeCapability(DeviceState* device, int capability);
+int ComputeCapability(const Driver& driver, Device device);
+
 int DeviceAttribute(const Driver& driver, Device device, int attribute);
 
 }  // namespace kvswap::sim

@@ -90,7 +90,10 @@ Driver::Driver(Options read_options)
       streams(HandleTable<Stream>::Reuse::kNever),
       events(HandleTable<Event>::Reuse::kNever),
       graphs(HandleTable<Graph>::Reuse::kNever),
-      executables(HandleTable<GraphExec>::Reuse::kNever) {
+      executables(HandleTable<GraphExec>::Reuse::kNever),
+      modules(HandleTable<Module>::Reuse::kNever),
+      functions(HandleTable<Function>::Reuse::kNever),
+      kernels(options.kernels) {
   if (!options.trace_file.empty() && !trace.OpenFile(options.trace_file)) {
     DieByAbort("KVSWAP_SIM_TRACE=\"" + options.trace_file +
                "\" cannot be opened for writing");
@@ -98,6 +101,12 @@ Driver::Driver(Options read_options)
   for (int i = 0; i < options.device_count; ++i) {
     devices.emplace_back();
     devices.back().attributes = PresetDeviceAttributes();
+    if (options.compute_capability != 0) {
+      SetComputeCapability(&devices.back(), options.compute_capability);
+    }
+    for (const auto& [attribute, value] : options.device_attributes) {
+      devices.back().attributes[attribute] = value;
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "csrc/sim/driver_abi.h"
 #include "csrc/sim/faults.h"
 #include "csrc/sim/handle_table.h"
+#include "csrc/sim/kernel_plugins.h"
 #include "csrc/sim/objects.h"
 #include "csrc/sim/options.h"
 #include "csrc/sim/scheduler.h"
@@ -89,6 +90,9 @@ struct Driver {
   HandleTable<Event> events;
   HandleTable<Graph> graphs;
   HandleTable<GraphExec> executables;
+  HandleTable<Module> modules;
+  HandleTable<Function> functions;
+  KernelPlugins kernels;
   // Captures that have not ended.
   std::vector<std::shared_ptr<Capture>> captures;
   std::map<PhysicalHandle, PhysicalAllocation> physical_allocations;

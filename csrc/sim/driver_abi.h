@@ -23,6 +23,7 @@ using abi::StreamCaptureStatus;
 
 // Results that the product has no name for.
 inline constexpr Result kErrorIllegalState = static_cast<Result>(401);
+inline constexpr Result kErrorMisalignedAddress = static_cast<Result>(716);
 inline constexpr Result kErrorPeerAccessUnsupported = static_cast<Result>(217);
 inline constexpr Result kErrorPeerAccessAlreadyEnabled =
     static_cast<Result>(704);
@@ -44,6 +45,8 @@ using EventHandle = OpaqueEvent*;
 using GraphHandle = OpaqueGraph*;
 using GraphNodeHandle = OpaqueGraphNode*;
 using GraphExecHandle = OpaqueGraphExec*;
+using ModuleHandle = abi::Module;
+using FunctionHandle = abi::Function;
 
 // CUmemGenericAllocationHandle
 using PhysicalHandle = std::uint64_t;
@@ -66,10 +69,30 @@ enum CaptureMode : int {
 
 // CUgraphNodeType
 enum GraphNodeType : int {
+  kGraphNodeKernel = 0,
   kGraphNodeMemcpy = 1,
   kGraphNodeMemset = 2,
   kGraphNodeEmpty = 5,
 };
+
+// CUfunction_attribute, those that are simulated.
+enum FunctionAttribute : int {
+  kFunctionMaxThreads = 0,
+  kFunctionStaticSharedBytes = 1,
+  kFunctionConstantBytes = 2,
+  kFunctionLocalBytes = 3,
+  kFunctionRegisters = 4,
+  kFunctionPtxVersion = 5,
+  kFunctionBinaryVersion = 6,
+  kFunctionCacheModeCa = 7,
+  kFunctionMaxDynamicSharedBytes = 8,
+  kFunctionPreferredCarveout = 9,
+};
+
+// CU_LAUNCH_PARAM_*
+inline constexpr std::uintptr_t kLaunchParameterEnd = 0;
+inline constexpr std::uintptr_t kLaunchParameterBufferPointer = 1;
+inline constexpr std::uintptr_t kLaunchParameterBufferSize = 2;
 
 // CU_MEMHOSTALLOC_* and CU_MEMHOSTREGISTER_*
 inline constexpr unsigned kHostAllocFlagsKnown = 0x7;
@@ -134,6 +157,10 @@ struct Uuid {
 };
 
 // CUdevice_attribute, those with a meaning for the simulation.
+inline constexpr int kDeviceAttributeMaxSharedMemory = 8;
+inline constexpr int kDeviceAttributeCapabilityMajor = 75;
+inline constexpr int kDeviceAttributeCapabilityMinor = 76;
+inline constexpr int kDeviceAttributeMaxSharedMemoryOptin = 97;
 inline constexpr int kDeviceAttributePageableMemoryAccess = 88;
 inline constexpr int kDeviceAttributeCanUseHostPointerForRegistered = 91;
 inline constexpr int kDeviceAttributeReadOnlyHostRegister = 113;

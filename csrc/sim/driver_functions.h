@@ -282,6 +282,28 @@ KVSWAP_SIM_EXPORT Result cuStreamGetCaptureInfo_v3_ptsz(
     const GraphEdgeData** edge_data, std::size_t* dependency_count);
 KVSWAP_SIM_EXPORT Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode);
 
+// Modules and kernels
+KVSWAP_SIM_EXPORT Result cuModuleLoadData(ModuleHandle* module,
+                                          const void* image);
+KVSWAP_SIM_EXPORT Result cuModuleUnload(ModuleHandle module);
+KVSWAP_SIM_EXPORT Result cuModuleGetFunction(FunctionHandle* function,
+                                             ModuleHandle module,
+                                             const char* name);
+KVSWAP_SIM_EXPORT Result cuFuncGetAttribute(int* value,
+                                            FunctionAttribute attribute,
+                                            FunctionHandle function);
+KVSWAP_SIM_EXPORT Result cuFuncSetAttribute(FunctionHandle function,
+                                            FunctionAttribute attribute,
+                                            int value);
+KVSWAP_SIM_EXPORT Result cuLaunchKernel(
+    FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+    StreamHandle stream, void** parameters, void** extra);
+KVSWAP_SIM_EXPORT Result cuLaunchKernel_ptsz(
+    FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+    StreamHandle stream, void** parameters, void** extra);
+
 // Graphs
 KVSWAP_SIM_EXPORT Result cuGraphInstantiate_v2(GraphExecHandle* executable,
                                                GraphHandle graph,

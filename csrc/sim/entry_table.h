@@ -113,6 +113,12 @@
   ROW(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3, ptsz)          \
   ROW(cuThreadExchangeStreamCaptureMode, 10010,                                \
       cuThreadExchangeStreamCaptureMode, NONE)                                 \
+  ROW(cuModuleLoadData, 2000, cuModuleLoadData, NONE)                          \
+  ROW(cuModuleUnload, 2000, cuModuleUnload, NONE)                              \
+  ROW(cuModuleGetFunction, 2000, cuModuleGetFunction, NONE)                    \
+  ROW(cuFuncGetAttribute, 2020, cuFuncGetAttribute, NONE)                      \
+  ROW(cuFuncSetAttribute, 9000, cuFuncSetAttribute, NONE)                      \
+  ROW(cuLaunchKernel, 4000, cuLaunchKernel, ptsz)                              \
   ROW(cuGraphInstantiate, 11000, cuGraphInstantiate_v2, NONE)                  \
   ROW(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags, NONE)   \
   ROW(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams, ptsz) \

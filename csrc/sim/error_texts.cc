@@ -42,6 +42,7 @@ constexpr ErrorTexts kErrorTexts[] = {
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "memory is registered already"},
     {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "memory is not registered"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},

@@ -14,7 +14,8 @@ namespace {
 Result FindEvent(Driver& driver, EventHandle handle,
                  std::shared_ptr<Event>* event) {
   *event = driver.events.Find(handle);
-  return *event == nullptr ? abi::kErrorInvalidHandle : abi::kSuccess;
+  return *event == nullptr ? abi::kErrorInvalidHandle
+                           : (*event)->context->failure;
 }
 
 Result Record(Driver& driver, Event* event, Stream* stream) {
@@ -159,7 +160,7 @@ Result cuEventSynchronize(EventHandle event) {
     result = RefuseWaitingForEvent(driver, *found);
     if (result != abi::kSuccess) return result;
     driver.scheduler.RunUntilFinished(found->recorded);
-    return abi::kSuccess;
+    return found->context->failure;
   });
 }
 
@@ -169,7 +170,7 @@ Result cuEventDestroy_v2(EventHandle event) {
   return call.Run([&](Driver& driver) -> Result {
     std::shared_ptr<Event> found;
     const Result result = FindEvent(driver, event, &found);
-    if (result == abi::kSuccess) driver.events.Remove(event);
+    if (found != nullptr) driver.events.Remove(event);
     return result;
   });
 }

@@ -8,9 +8,10 @@ std::optional<Fault> Faults::Next(Entry entry) {
   std::optional<Fault> due;
   std::vector<Fault> left;
   for (Fault& fault : faults_) {
-    if (Names(fault.entry, entry) && --fault.call == 0) {
+    if (Names(fault.entry, entry) &&
+        (fault.every_call || --fault.call == 0)) {
       if (!due.has_value()) due = fault;
-      continue;
+      if (!fault.every_call) continue;
     }
     left.push_back(fault);
   }

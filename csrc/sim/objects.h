@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "csrc/sim/driver_abi.h"
+#include "csrc/sim/images.h"
 #include "csrc/sim/scheduler.h"
 #include "csrc/sim/work.h"
 
@@ -31,6 +33,8 @@ struct Context {
   std::vector<std::shared_ptr<Stream>> streams;
   // Ids of contexts whose memory this one's kernels may touch.
   std::set<std::uint64_t> peers;
+  // What a kernel's failure left: nothing more runs, and calls answer with it.
+  Result failure = abi::kSuccess;
 };
 
 enum class StreamKind { kLegacy, kPerThread, kCreated };
@@ -92,6 +96,25 @@ struct Capture {
   void* graph_handle = nullptr;
   // What cuStreamGetCaptureInfo handed out last.
   std::vector<GraphNodeHandle> reported_dependencies;
+};
+
+struct Module {
+  std::uint64_t id = 0;
+  void* handle = nullptr;
+  // Null after the module was unloaded.
+  std::shared_ptr<Context> context;
+  Image image;
+  // Handles that were given out, by name.
+  std::map<std::string, void*> functions;
+};
+
+struct Function {
+  std::uint64_t id = 0;
+  std::shared_ptr<Module> module;
+  ImageKernel kernel;
+  // What it allows of dynamic shared memory.
+  std::size_t max_dynamic_shared_bytes = 0;
+  int preferred_carveout = -1;
 };
 
 struct Event {

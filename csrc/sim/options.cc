@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -76,6 +77,42 @@ int ReadDeviceCount() {
            "a number from 0 to " + std::to_string(kMostDevices));
   }
   return static_cast<int>(count);
+}
+
+int ReadCapability() {
+  constexpr char kVariable[] = "KVSWAP_SIM_COMPUTE_CAPABILITY";
+  const char* value = Environment(kVariable);
+  if (value == nullptr) return 0;
+  const int capability = ParseCapability(value);
+  if (capability == 0) Refuse(kVariable, value, "a number such as 9.0");
+  return capability;
+}
+
+std::map<int, int> ReadDeviceAttributes() {
+  constexpr char kVariable[] = "KVSWAP_SIM_DEVICE_ATTRIBUTES";
+  std::map<int, int> attributes;
+  const char* value = Environment(kVariable);
+  if (value == nullptr) return attributes;
+  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+  for (const std::string& item : Split(value, ',')) {
+    const std::size_t sign = item.find('=');
+    std::uint64_t attribute = 0;
+    std::uint64_t answer = 0;
+    if (sign == std::string::npos ||
+        !ParseNumber(item.substr(0, sign), &attribute) ||
+        !ParseNumber(item.substr(sign + 1), &answer) || attribute > kMost ||
+        answer > kMost) {
+      Refuse(kVariable, value,
+             "a list of ATTRIBUTE=VALUE, both numbers, separated by commas");
+    }
+    attributes[static_cast<int>(attribute)] = static_cast<int>(answer);
+  }
+  return attributes;
+}
+
+std::vector<std::string> ReadKernels() {
+  const char* value = Environment("KVSWAP_SIM_KERNELS");
+  return value == nullptr ? std::vector<std::string>() : Split(value, ':');
 }
 
 std::uint64_t ReadSeed() {
@@ -160,6 +197,11 @@ VersionRange VersionsOfThisLibrary() {
   return range;
 }
 
+int ParseCapability(const std::string& text) {
+  const int version = ParseVersion(text);
+  return version / 1000 * 10 + version % 1000 / 10;
+}
+
 int ParseVersion(const std::string& text) {
   const std::size_t dot = text.find('.');
   std::uint64_t major = 0;
@@ -214,7 +256,9 @@ bool ParseFault(const std::string& text, Faults* faults) {
   Fault fault;
   const std::size_t number = target.find('#');
   fault.entry = target.substr(0, number);
-  if (number != std::string::npos &&
+  fault.every_call =
+      number != std::string::npos && target.substr(number + 1) == "*";
+  if (number != std::string::npos && !fault.every_call &&
       (!ParseNumber(target.substr(number + 1), &fault.call) ||
        fault.call == 0)) {
     return false;
@@ -239,6 +283,9 @@ Options ReadOptions() {
   Options options;
   options.driver_version = ReadDriverVersion();
   options.device_count = ReadDeviceCount();
+  options.compute_capability = ReadCapability();
+  options.device_attributes = ReadDeviceAttributes();
+  options.kernels = ReadKernels();
   options.seed = ReadSeed();
   ReadFaults(&options.faults);
   if (const char* file = Environment("KVSWAP_SIM_TRACE")) {

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "csrc/sim/faults.h"
 
@@ -14,6 +16,12 @@ namespace kvswap::sim {
 struct Options {
   int driver_version = 0;  // as 12080
   int device_count = 1;
+  // Of all devices, as 90 for 9.0; 0: as preset.
+  int compute_capability = 0;
+  // Answers of cuDeviceGetAttribute, for all devices.
+  std::map<int, int> device_attributes;
+  // Files of kernel plug-ins.
+  std::vector<std::string> kernels;
   std::uint64_t seed = 1;
   std::string trace_file;  // empty: none
   Faults faults;
@@ -30,6 +38,9 @@ VersionRange VersionsOfThisLibrary();
 // Reads the environment; a malformed value ends the process with a message that
 // names the variable and the value.
 Options ReadOptions();
+
+// "9.0" as 90; 0 where the text is no compute capability.
+int ParseCapability(const std::string& text);
 
 // "12.8" as 12080; 0 where the text is no version.
 int ParseVersion(const std::string& text);

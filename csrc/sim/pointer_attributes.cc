@@ -6,6 +6,7 @@
 
 #include "csrc/sim/call.h"
 #include "csrc/sim/driver_functions.h"
+#include "csrc/sim/reach.h"
 
 namespace kvswap::sim {
 namespace {
@@ -44,21 +45,6 @@ int AccessFrom(const Context* current, const Range& range,
     return kMemAccessRead;
   }
   return kMemAccessReadWrite;
-}
-
-// Whether kernels of a context reach memory.
-bool Reaches(const Context& context, const Range& range,
-             const Mapping* mapping) {
-  if (mapping != nullptr) {
-    return mapping->AccessOf(context.device) != kMemAccessNone;
-  }
-  if (range.IsHost() || range.kind == RangeKind::kManaged ||
-      range.device == context.device) {
-    return true;
-  }
-  // Peer access leaves pools out.
-  return range.kind == RangeKind::kDevice &&
-         context.peers.count(range.context->id) != 0;
 }
 
 // The memory behind a range comes in units of the driver's own.

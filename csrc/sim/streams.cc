@@ -106,7 +106,7 @@ Result FindStream(Driver& driver, Call* call, StreamHandle handle,
     return abi::kSuccess;
   }
   *stream = driver.streams.Find(handle);
-  if (*stream != nullptr) return abi::kSuccess;
+  if (*stream != nullptr) return (*stream)->context->failure;
   if (driver.streams.FindRemoved(handle) != nullptr) {
     call->Die("the stream argument " + Hexadecimal(value) +
               " is a stream that was destroyed");
@@ -149,7 +149,8 @@ Result Submit(Driver& driver, Stream* stream,
   if (stream->capture != nullptr) {
     return AddToCapture(driver, stream, work);
   }
-  Append(driver, stream, [&driver, work] { work->Run(driver); });
+  Append(driver, stream,
+         InContext(stream->context, [&driver, work] { work->Run(driver); }));
   return abi::kSuccess;
 }
 
@@ -194,7 +195,7 @@ Result cuStreamDestroy_v2(StreamHandle stream) {
     }
     std::shared_ptr<Stream> keep;
     const Result result = FindStream(driver, &call, stream, &keep);
-    if (result != abi::kSuccess) return result;
+    if (keep == nullptr) return result;
     if (keep->capture != nullptr) EndCaptureOfStream(driver, keep);
     keep->destroyed = true;
     driver.streams.Remove(stream);
@@ -207,7 +208,7 @@ Result cuStreamDestroy_v2(StreamHandle stream) {
                                 driver.scheduler.Finished(other->tail);
                        }),
         streams.end());
-    return abi::kSuccess;
+    return result;
   });
 }
 
@@ -216,8 +217,9 @@ Result cuStreamSynchronize(StreamHandle stream) {
   call.Argument("stream", stream);
   return WithStream(&call, stream, [&](Driver& driver, Stream* found) {
     const Result result = RefuseWaitingForStream(driver, found);
-    if (result == abi::kSuccess) SynchronizeStream(driver, found);
-    return result;
+    if (result != abi::kSuccess) return result;
+    SynchronizeStream(driver, found);
+    return found->context->failure;
   });
 }
 

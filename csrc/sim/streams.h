@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "csrc/sim/call.h"
@@ -30,6 +31,15 @@ inline StreamHandle PerThread(StreamHandle stream) {
 
 // What work that is submitted to the stream now has to wait for.
 std::vector<TaskId> Predecessors(Driver& driver, Stream* stream);
+
+// An action that is left out when a kernel's failure has ended its context.
+template <typename Action>
+Scheduler::Action InContext(std::shared_ptr<const Context> context,
+                            Action action) {
+  return [context = std::move(context), action = std::move(action)] {
+    if (context->failure == abi::kSuccess) action();
+  };
+}
 
 // Appends work to the stream's order.
 TaskId Append(Driver& driver, Stream* stream, Scheduler::Action action);

@@ -17,7 +17,7 @@ class Fault:
         entry: the driver function, as ``cuGetProcAddress`` takes it or as it is
             exported.
         code: the ``CUresult`` that it returns.
-        call: which of its calls fails, the first is 1.
+        call: which of its calls fails, the first is 1; None: every one.
         index: what ``cuMemcpyBatchAsync`` reports as the copy at fault.
         after: fail after the work was done instead of in its place.
         above: instead of one call, let each ``cuMemcpyBatchAsync`` with more
@@ -26,7 +26,7 @@ class Fault:
 
     entry: str
     code: int
-    call: int = 1
+    call: int | None = 1
     index: int | None = None
     after: bool = False
     above: int | None = None
@@ -34,7 +34,8 @@ class Fault:
     def __str__(self) -> str:
         if self.above is not None:
             return f"{self.entry}>{self.above}={self.code}"
-        text = f"{self.entry}#{self.call}={self.code}"
+        call = "*" if self.call is None else self.call
+        text = f"{self.entry}#{call}={self.code}"
         if self.index is not None:
             text += f",index={self.index}"
         if self.after:
@@ -46,6 +47,9 @@ def environment(
     driver_version: str = "13.0",
     *,
     devices: int = 1,
+    compute_capability: str | None = None,
+    device_attributes: Mapping[int, int] | None = None,
+    kernels: Iterable[str | os.PathLike[str]] = (),
     seed: int | None = None,
     without: Iterable[str] = (),
     lookups: Mapping[str, str] | None = None,
@@ -57,6 +61,11 @@ def environment(
     Args:
         driver_version: of the driver, 11.4 to 13.5.
         devices: how many GPUs it has; with 0, ``cuInit`` fails.
+        compute_capability: of the GPUs, such as "8.0"; None keeps the preset, 9.0.
+        device_attributes: answers of ``cuDeviceGetAttribute``, by attribute, for all
+            GPUs: ``{91: 0}`` for host pointers that devices cannot use.
+        kernels: files of kernel plug-ins (``cuda_sim_kernel.h``); none: kvswap's own
+            kernels, from the file beside the driver's library.
         seed: of the order in which work runs; None keeps the preset, 1.
         without: functions that ``cuGetProcAddress`` does not find.
         lookups: wrong answers of ``cuGetProcAddress``, by function: "code",
@@ -70,6 +79,12 @@ def environment(
         "KVSWAP_SIM_DEVICES": str(devices),
         # Variables that are not asked for are set empty, so that a child does
         # not inherit the parent's.
+        "KVSWAP_SIM_COMPUTE_CAPABILITY": compute_capability or "",
+        "KVSWAP_SIM_DEVICE_ATTRIBUTES": ",".join(
+            f"{attribute}={value}"
+            for attribute, value in (device_attributes or {}).items()
+        ),
+        "KVSWAP_SIM_KERNELS": ":".join(os.fspath(file) for file in kernels),
         "KVSWAP_SIM_SEED": "" if seed is None else str(seed),
         "KVSWAP_SIM_WITHOUT": ",".join(without),
         "KVSWAP_SIM_LOOKUP": ",".join(

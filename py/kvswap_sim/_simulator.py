@@ -12,6 +12,7 @@ from kvswap_sim._trace import Call, parse_trace
 
 _CONTROL_VERSION = 1
 _NO_INDEX = ctypes.c_size_t(-2).value
+_EVERY_CALL = ctypes.c_uint64(-1).value
 
 _KINDS = (
     "contexts",
@@ -23,6 +24,7 @@ _KINDS = (
     "captures",
     "graphs",
     "graph_executables",
+    "modules",
     "device_allocations",
     "pool_allocations",
     "managed_allocations",
@@ -86,6 +88,7 @@ class Simulator:
             "set_driver_version": (integer, [integer]),
             "set_batch_capture": (None, [integer]),
             "set_device_attribute": (integer, [integer, integer, integer]),
+            "set_compute_capability": (integer, [integer, integer]),
             "seed": (number, []),
             "set_seed": (None, [number]),
             "hold": (None, [integer]),
@@ -222,7 +225,7 @@ class Simulator:
         self,
         entry: str,
         code: int,
-        call: int = 1,
+        call: int | None = 1,
         *,
         index: int | None = None,
         after: bool = False,
@@ -232,12 +235,13 @@ class Simulator:
         Args:
             entry: the function, by name or symbol.
             code: the ``CUresult``.
-            call: which call, the next is 1.
+            call: which call, the next is 1; None: every one from now on.
             index: what ``cuMemcpyBatchAsync`` reports as the copy at fault.
             after: fail after the work was done instead of in its place.
         """
         failed_index = _NO_INDEX if index is None else index
-        self._check("fail", entry.encode(), call, code, failed_index, after)
+        number = _EVERY_CALL if call is None else call
+        self._check("fail", entry.encode(), number, code, failed_index, after)
 
     def limit_batch(self, count: int, code: int = 1) -> None:
         """Lets ``cuMemcpyBatchAsync`` fail above so many copies."""
@@ -269,3 +273,11 @@ class Simulator:
     def set_device_attribute(self, device: int, attribute: int, value: int) -> None:
         """Overrides an answer of ``cuDeviceGetAttribute``."""
         self._check("set_device_attribute", device, attribute, value)
+
+    def set_compute_capability(self, capability: str, device: int = 0) -> None:
+        """Makes a device one of a compute capability, such as ``"8.0"``.
+
+        With it changes how much shared memory a kernel can have.
+        """
+        major, _, minor = capability.partition(".")
+        self._check("set_compute_capability", device, int(major) * 10 + int(minor))

@@ -2,25 +2,29 @@
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//toolchains/cc:header_check.bzl", "label_text", "missing_header")
-load(":toolkits.bzl", "NO_TOOLKIT", "cuda_version_number")
+load(":nvrtc.bzl", "NvrtcInfo")
+load(":toolkits.bzl", "NO_TOOLKIT", "cuda_version_number", "is_toolkit_version")
 
 CudaToolkitInfo = provider(
     doc = """\
 A CUDA toolkit. Toolchains of type //toolchains/cuda:toolchain_type carry it as `cuda`.
 
-Only headers so far: who compiles host code should not download a device compiler.
+Of kvswap's own toolkits these are the headers alone: who compiles host code should not
+download a device compiler. That is a toolchain of its own, //toolchains/cuda:nvrtc_toolchain_type.
 """,
     fields = {
         "cuda_version": "CUDA_VERSION of its <cuda.h>, as 12040; 0: no toolkit.",
         "headers": "CcInfo with the include path of <cuda.h>.",
+        "nvrtc": "NvrtcInfo of a custom toolkit that brings one; else None.",
         "version": "\"12.4\", or \"none\".",
     },
 )
 
-def _toolkit_providers(version, cuda_version, headers, files):
+def _toolkit_providers(version, cuda_version, headers, files, nvrtc = None):
     toolkit = CudaToolkitInfo(
         cuda_version = cuda_version,
         headers = headers,
+        nvrtc = nvrtc,
         version = version,
     )
     return [
@@ -30,8 +34,7 @@ def _toolkit_providers(version, cuda_version, headers, files):
     ]
 
 def _cuda_toolkit_impl(ctx):
-    numbers = ctx.attr.version.split(".")
-    if len(numbers) != 2 or not all([number.isdigit() for number in numbers]):
+    if not is_toolkit_version(ctx.attr.version):
         fail("kvswap: cuda_toolkit {}: version \"{}\" is not of the form \"12.4\"".format(
             label_text(ctx.label),
             ctx.attr.version,
@@ -46,11 +49,21 @@ def _cuda_toolkit_impl(ctx):
                 problem,
                 header,
             ))
+    nvrtc = None
+    if ctx.attr.nvrtc:
+        if NvrtcInfo not in ctx.attr.nvrtc:
+            fail(("kvswap: `nvrtc` of the cuda_toolkit {} is {}, which is no cuda_nvrtc. " +
+                  "Define one around the libraries: load(\"@kvswap//toolchains/cuda:nvrtc.bzl\", \"cuda_nvrtc\")").format(
+                label_text(ctx.label),
+                label_text(ctx.attr.nvrtc.label),
+            ))
+        nvrtc = ctx.attr.nvrtc[NvrtcInfo]
     return _toolkit_providers(
         version = ctx.attr.version,
         cuda_version = cuda_version_number(ctx.attr.version),
         headers = ctx.attr.headers[CcInfo],
         files = ctx.attr.headers[DefaultInfo].files,
+        nvrtc = nvrtc,
     )
 
 cuda_toolkit = rule(
@@ -73,6 +86,10 @@ too: register, ahead of kvswap's, a `toolchain()` of type
         "headers": attr.label(
             doc = "A cc_library with <cuda.h> and <cudaTypedefs.h> on its include path.",
             mandatory = True,
+        ),
+        "nvrtc": attr.label(
+            doc = "A cuda_nvrtc that compiles the device kernels when this is the custom toolkit. " +
+                  "Without, that of kvswap's default toolkit does.",
         ),
         "version": attr.string(
             doc = "Major and minor version, as \"12.4\".",
