@@ -119,6 +119,21 @@ py::object MakeDriverInfo(const kvswap_driver_info& info) {
                "entries"_a = entries));
 }
 
+py::object MakeKernelInfo(const kvswap_kernel_info& info) {
+  py::object reason = py::none();
+  if (info.reason != KVSWAP_REASON_NONE) {
+    reason = py::str(kvswap_reason_name(info.reason));
+  }
+  return Record(
+      "KernelInfo",
+      py::dict("available"_a = info.available != 0, "reason"_a = reason,
+               "device"_a = OrdinalOrNone(info.device),
+               "compute_capability"_a = info.compute_capability,
+               "bulk"_a = info.bulk != 0,
+               "parameter_bytes"_a = info.parameter_bytes,
+               "image"_a = info.image, "message"_a = info.message));
+}
+
 py::object MakeStatistics(const kvswap_statistics& statistics) {
   py::dict fallbacks;
   ForEachName(kFirstReason, KVSWAP_REASON_SLOTS, kvswap_reason_name,

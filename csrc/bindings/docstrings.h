@@ -98,6 +98,19 @@ Returns:
     DriverInfo: path, version, what was tried, and each function that was
         looked up in it. ``usable`` is False where there is no driver.)";
 
+inline constexpr char kKernelInfoDoc[] =
+    R"(kernel_info()
+--
+
+Describes the engine "kernel" in the current context.
+
+Loads the copy kernels into the context if that has not been done. torch makes a
+device's context current with its first use there.
+
+Returns:
+    KernelInfo: whether the engine is available, for which GPU, and why not.
+        Without a driver or a current context it is not.)";
+
 inline constexpr char kStatsDoc[] =
     R"(stats()
 --

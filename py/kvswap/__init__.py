@@ -30,7 +30,7 @@ by ids::
 
 The engine "auto" goes by a ``Policy``, which ``get_policy`` shows and ``set_policy``
 changes. ``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
-used, ``stats`` what has been submitted. Arguments that are wrong raise
+used, ``kernel_info`` whether copy kernels run on a GPU, ``stats`` what has been submitted. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
 neither torch, NumPy nor a GPU, and calls no function of the driver.
 
@@ -44,6 +44,7 @@ try:
         SwapResult,
         __version__,
         driver_info,
+        kernel_info,
         plan,
         stats,
         swap_blocks_batch,
@@ -64,7 +65,14 @@ from kvswap.pinned_pools import pinned_pool
 from kvswap.policies import Policy, PolicyRule, get_policy, set_policy
 from kvswap.pool_swaps import copy_blocks, swap_in, swap_out
 from kvswap.pools import BlockPool
-from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
+from kvswap.records import (
+    DriverEntry,
+    DriverInfo,
+    KernelInfo,
+    Memory,
+    Plan,
+    Statistics,
+)
 from kvswap.tickets import Completion, Ticket
 from kvswap.warming import warmup
 
@@ -73,6 +81,7 @@ __all__ = [
     "Completion",
     "DriverEntry",
     "DriverInfo",
+    "KernelInfo",
     "Memory",
     "Plan",
     "Policy",
@@ -91,6 +100,7 @@ __all__ = [
     "get_library_dir",
     "get_pkgconfig_dir",
     "get_policy",
+    "kernel_info",
     "pinned_pool",
     "plan",
     "set_policy",

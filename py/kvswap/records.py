@@ -120,6 +120,32 @@ class DriverInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """The engine "kernel" in a context.
+
+    Attributes:
+        available: whether it can run.
+        reason: why it cannot, as "no_kernel_image"; None where it can, and where it is
+            not known, as without a context.
+        device: ordinal of the context's device; None where no context is current.
+        compute_capability: of that device, as 90 for 9.0; 0 where it is not known.
+        bulk: whether the bulk kernel is available too.
+        parameter_bytes: of a launch at most.
+        image: the image of the kernels that was loaded; empty where none was.
+        message: why it is not available; empty where it is.
+    """
+
+    available: bool
+    reason: str | None
+    device: int | None
+    compute_capability: int
+    bulk: bool
+    parameter_bytes: int
+    image: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What this process has submitted since its start, over all threads.
 
