@@ -226,6 +226,30 @@ class TestCalls:
             assert kvswap.swap_blocks_batch(**arguments, stream=2).submitted == BLOCKS
             assert kvswap.plan(**arguments, stream=2).copies == BLOCKS
 
+    def test_the_first_rule_decides(self, blocks: Blocks, restored: None) -> None:
+        arguments: dict[str, Any] = blocks.swap_in_arguments() | {"stream": 2}
+        batch = PolicyRule(engine="batch")
+        other = PolicyRule(engine="loop", direction="device_to_host")
+        compute = PolicyRule(engine="loop", priority="compute")
+        for rules, priority, engine in (
+            ([LOOP], "throughput", "loop"),
+            ([], "throughput", "batch"),
+            ([batch, LOOP], "throughput", "batch"),
+            ([other, batch], "throughput", "batch"),
+            ([compute], "throughput", "batch"),
+            ([compute], "compute", "loop"),
+        ):
+            policy = Policy(rules)
+            options = {"priority": priority, "policy": policy}
+            assert kvswap.swap_blocks_batch(**arguments, **options).engine == engine
+            kvswap.set_policy(policy)
+            plan = kvswap.plan(**arguments, priority=priority)
+            assert plan.engine_copies[engine] == BLOCKS
+            # A call's own comes first, and a named engine before any policy.
+            plan = kvswap.plan(**arguments, policy=Policy([batch]))
+            assert plan.engine == "batch"
+            assert kvswap.plan(**arguments, engine="loop").engine == "loop"
+
     def test_overlap_flag(
         self, blocks: Blocks, simulator: kvswap_sim.Simulator
     ) -> None:

@@ -24,9 +24,9 @@ def by_engine(**counts: int) -> dict[str, int]:
 
 
 def swap(blocks: Blocks, **options: Any) -> kvswap.SwapResult:
-    """All blocks into the GPU, on the per-thread stream unless told otherwise."""
+    """All blocks into the GPU: the batch engine and stream 2, unless told otherwise."""
     return kvswap.swap_blocks_batch(
-        **({"stream": 2} | blocks.swap_in_arguments() | options)
+        **({"stream": 2, "engine": "batch"} | blocks.swap_in_arguments() | options)
     )
 
 
@@ -135,7 +135,10 @@ class TestPlan:
         assert not blocks.arrived()
 
     def test_of_the_batch_engine(self, blocks: Blocks) -> None:
-        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=2, max_batch=3)
+        arguments = blocks.swap_in_arguments()
+        # So that no block is contiguous with a neighbour on both sides.
+        arguments["dst_ptrs"] = integers(reversed(blocks.gpu_addresses))
+        plan = kvswap.plan(**arguments, stream=2, engine="batch", max_batch=3)
         assert plan == kvswap.Plan(
             engine="batch",
             stream_kind="per_thread",
@@ -148,14 +151,19 @@ class TestPlan:
             max_batch=3,
             unavailable={},
             explanations={},
-            engine_copies=plan.engine_copies,
-            coalesced=plan.coalesced,
+            engine_copies=by_engine(batch=BLOCKS),
+            coalesced=0,
         )
-        assert plan.engine_copies.keys() == by_engine().keys()
+
+    def test_contiguous_blocks(self, blocks: Blocks) -> None:
+        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=2, engine="batch")
+        assert (plan.copies, plan.coalesced, plan.driver_calls) == (BLOCKS, 3, 1)
+        assert plan.engine_copies == by_engine(batch=BLOCKS)
 
     def test_of_a_fallback_explains_it(self, blocks: Blocks) -> None:
-        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=0)
-        assert (plan.engine, plan.driver_calls) == ("loop", BLOCKS)
+        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=0, engine="batch")
+        assert plan.engine == "loop"
+        assert plan.engine_copies == by_engine(loop=BLOCKS)
         assert plan.unavailable == {"batch": "legacy_stream"}
         assert plan.explanations.keys() == {"batch"}
         assert "default stream" in plan.explanations["batch"]
@@ -163,7 +171,9 @@ class TestPlan:
     def test_of_a_capturing_stream(self, blocks: Blocks, driver: CudaDriver) -> None:
         with driver.stream() as stream:
             stream.begin_capture()
-            plan = kvswap.plan(**blocks.swap_in_arguments(), stream=stream)
+            plan = kvswap.plan(
+                **blocks.swap_in_arguments(), stream=stream, engine="batch"
+            )
             stream.end_capture().close()
         assert plan.capturing is True
         assert plan.stream_kind == "created"
@@ -202,6 +212,26 @@ class TestDriverInfo:
         assert all(entry.present for entry in entries.values())
 
 
+class TestKernelInfo:
+    """kernel_info"""
+
+    def test_of_a_context(self, context: None) -> None:
+        info = kvswap.kernel_info()
+        assert info.device == 0
+        assert info.available is (info.reason is None) is (info.message == "")
+        assert info.available is (info.image != "")
+        assert info.parameter_bytes in ((4096, 32764) if info.available else (0,))
+
+    def test_without_a_context(self, simulator: kvswap_sim.Simulator) -> None:
+        info = kvswap.kernel_info()
+        assert (info.available, info.device, info.compute_capability) == (
+            False,
+            None,
+            0,
+        )
+        assert "context" in info.message
+
+
 class TestStatistics:
     """stats"""
 
@@ -229,7 +259,7 @@ class TestStatistics:
         assert set(fallbacks.values()) == {0}
 
 
-@pytest.mark.parametrize("name", ["plan", "driver_info", "stats"])
+@pytest.mark.parametrize("name", ["plan", "driver_info", "kernel_info", "stats"])
 def test_records_are_values(blocks: Blocks, name: str) -> None:
     """The Python classes among the results: frozen, equal by value, picklable."""
     arguments = {"plan": blocks.swap_in_arguments() | {"stream": 2}}.get(name, {})
