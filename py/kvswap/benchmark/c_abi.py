@@ -134,7 +134,7 @@ def library_without_batch_driver(folder: pathlib.Path) -> CAbi:
     original = pathlib.Path(kvswap.get_library_dir()) / "libkvswap.so"
     copy = folder / "libkvswap_no_batch.so"
     try:
-        driver = native.shared_library("no_batch_driver.c")
+        driver = native.driver_without_batch(folder, kvswap.driver_info().path)
         shutil.copy(original, copy)
     except (OSError, native.CompilerError) as error:
         raise UnavailableError(str(error)) from error

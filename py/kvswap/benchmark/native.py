@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 
 _FOLDER = pathlib.Path(__file__).resolve().parent
 
@@ -17,8 +18,15 @@ class CompilerError(RuntimeError):
     """There is no C compiler, or it refused the source."""
 
 
-def compile_shared(source: str, output: pathlib.Path) -> pathlib.Path:
+def compile_shared(
+    source: str, output: pathlib.Path, definitions: Sequence[str] = ()
+) -> pathlib.Path:
     """Compiles a file of this folder to a shared library.
+
+    Args:
+        source: its name.
+        output: the library.
+        definitions: of macros, as "NAME=value".
 
     Raises:
         CompilerError: see there.
@@ -32,6 +40,7 @@ def compile_shared(source: str, output: pathlib.Path) -> pathlib.Path:
             "-O2",
             "-fPIC",
             "-shared",
+            *(f"-D{definition}" for definition in definitions),
             str(_FOLDER / source),
             "-o",
             str(output),
@@ -51,17 +60,20 @@ def _library_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="kvswap_bench_")
 
 
-@functools.cache
-def shared_library(source: str) -> pathlib.Path:
-    """A file of this folder as a shared library, compiled once a process."""
-    folder = pathlib.Path(_library_folder().name)
-    return compile_shared(source, folder / (pathlib.Path(source).stem + ".so"))
+def driver_without_batch(folder: pathlib.Path, real: str) -> pathlib.Path:
+    """A driver that has all that another library has, but not the batch call."""
+    return compile_shared(
+        "no_batch_driver.c",
+        folder / "libcuda_no_batch.so",
+        [f'REAL_DRIVER="{real}"'],
+    )
 
 
 @functools.cache
 def copy_loop() -> ctypes.CDLL:
     """The library of native_loop.c."""
-    library = ctypes.CDLL(str(shared_library("native_loop.c")))
+    folder = pathlib.Path(_library_folder().name)
+    library = ctypes.CDLL(str(compile_shared("native_loop.c", folder / "loop.so")))
     library.copy_each.argtypes = [
         ctypes.c_void_p,
         ctypes.c_void_p,

@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The real driver's library. */
+#ifndef REAL_DRIVER
+#define REAL_DRIVER "libcuda.so.1"
+#endif
+
 typedef int (*with_status)(const char*, void**, int, uint64_t, int*);
 typedef int (*without_status)(const char*, void**, int, uint64_t);
 
@@ -13,7 +18,7 @@ enum { NOT_INITIALIZED = 3, SYMBOL_NOT_FOUND = 1 };
 
 static void* real(const char* name) {
   static void* library;
-  if (library == NULL) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) library = dlopen(REAL_DRIVER, RTLD_NOW | RTLD_LOCAL);
   return library == NULL ? NULL : dlsym(library, name);
 }
 
