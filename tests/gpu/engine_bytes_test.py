@@ -50,7 +50,7 @@ def some_shifts(count: int, seed: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_tiny_sizes_at_all_shifts_in_one_call(direction: str, way: str) -> None:
-    sizes = TINY[::5] if SMALL else TINY
+    sizes = list(TINY[::5] if SMALL else TINY)
     if way == "loop":
         sizes = sizes[::4]
     layout = Layout(at_shifts(sizes, all_shifts()), direction)

@@ -414,7 +414,7 @@ def test_rate_of_calls_that_end_inside() -> None:
 
 
 def test_table_json_and_csv() -> None:
-    rows = [
+    rows: list[output.Row] = [
         {"method": "auto", "gb_per_s": 40.125, "count": 8192, "note": ""},
         {"method": "loop", "gb_per_s": None, "count": 1, "note": "unavailable"},
     ]
