@@ -53,6 +53,10 @@ def test_files_of_kvswap() -> None:
         "__init__.py",
         "__main__.py",
         "_core.pyi",
+        "bench.py",
+        "benchmark/native_loop.c",
+        "benchmark/no_batch_driver.c",
+        "benchmark/rounds.py",
         "cmake/kvswapConfig.cmake",
         "cmake/kvswapConfigVersion.cmake",
         "compat/__init__.py",
@@ -74,7 +78,8 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/((compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((benchmark|compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"|kvswap/benchmark/\w+\.c"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
             r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/.+)",
