@@ -40,7 +40,7 @@ def _swap(version: str, kind: str = "created", **options: Any) -> dict[str, Any]
         "tests.abi.scenarios",
         "swap_round",
         kind,
-        "auto",
+        "batch",
         environment=kvswap_sim.environment(version, **options),
     )
     assert isinstance(outcome, dict)

@@ -182,7 +182,7 @@ def swap_rounds(kinds: Sequence[str], engines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def swap_reads_in_stream_order(kind: str) -> dict[str, Any]:
+def swap_reads_in_stream_order(kind: str, engine: str) -> dict[str, Any]:
     """What a swap reads that follows a fill of its source on the same stream."""
     driver = CudaDriver()
     with driver.primary_context():
@@ -192,7 +192,7 @@ def swap_reads_in_stream_order(kind: str) -> dict[str, Any]:
         table = block_table(
             memory.device.address, memory.returned.address, _SIZE, _COUNT, _seed()
         )
-        kvswap.swap_blocks_batch(*table.arrays(), stream=stream)
+        result = kvswap.swap_blocks_batch(*table.arrays(), stream=stream, engine=engine)
         # And what follows a swap on its stream comes after it.
         driver.fill_async(memory.device.address, 0xA5, _SIZE, stream)
         driver.synchronize_stream(stream)
@@ -200,7 +200,8 @@ def swap_reads_in_stream_order(kind: str) -> dict[str, Any]:
             b"\x5a" * _SIZE, memory.device.address, _SIZE, memory.returned.address
         )
         return {
-            "differences": _count_differences(bytes(memory.returned.view), expected)
+            "engine": result.engine,
+            "differences": _count_differences(bytes(memory.returned.view), expected),
         }
 
 
@@ -244,6 +245,7 @@ def capture_and_replay(engine: str) -> dict[str, Any]:
             "unavailable": result.unavailable,
             "plan_capturing": plan.capturing,
             "capture_active": status == cuda_driver.CAPTURE_STATUS_ACTIVE,
+            "planned_driver_calls": plan.driver_calls,
             "nodes": graph.node_count(),
             "kept": sum(size != 0 for size in table.sizes),
             "untouched_before_launch": len(set(before_launch)) == 1,

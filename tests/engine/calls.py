@@ -9,6 +9,9 @@ import numpy
 
 import kvswap
 
+# The driver functions that copies are submitted with.
+COPY_CALLS = frozenset({"cuMemcpyAsync", "cuMemcpyBatchAsync", "cuLaunchKernel"})
+
 
 def arrays(*columns: Sequence[int]) -> list[numpy.ndarray]:
     """Each column as the array that a call takes."""
@@ -28,3 +31,12 @@ def swap(
 def blocks(base: int, count: int, size: int) -> list[int]:
     """Addresses of `count` blocks of `size` bytes, one after another."""
     return [base + index * size for index in range(count)]
+
+
+def last_first(base: int, count: int, size: int) -> list[int]:
+    """The same blocks, the last one first.
+
+    As the one side of copies whose other side is `blocks`, so that no copy continues
+    the one before on both sides: copy engines get each by itself.
+    """
+    return blocks(base, count, size)[::-1]

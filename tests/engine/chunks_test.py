@@ -8,7 +8,7 @@ import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import NO_INDEX, CudaDriver
 from tests import child_process
-from tests.engine.calls import blocks, swap
+from tests.engine.calls import blocks, last_first, swap
 
 _COUNT = 20
 _SIZE = 64
@@ -38,11 +38,18 @@ def test_an_error_names_the_callers_index(
         host.view[:] = bytes([7]) * 2048
         device.write(bytes(2048))
         sources = blocks(host.address, _COUNT, _SIZE)
-        destinations = blocks(device.address, _COUNT, _SIZE)
+        destinations = last_first(device.address, _COUNT, _SIZE)
         simulator.fail("cuMemcpyBatchAsync", _FAILED, call=call, index=index)
         simulator.clear_trace()
         with pytest.raises(kvswap.SwapError) as raised:
-            swap(sources, destinations, _sizes(), stream=stream, max_batch=4)
+            swap(
+                sources,
+                destinations,
+                _sizes(),
+                stream=stream,
+                engine="batch",
+                max_batch=4,
+            )
         error = raised.value
         position = (call - 1) * 4 + index
         given = _kept()[position]
@@ -68,7 +75,8 @@ def test_an_error_names_the_callers_index(
         stream.synchronize()
         arrived = device.read()
         for kept_position, kept in enumerate(_kept()):
-            content = arrived[kept * _SIZE : (kept + 1) * _SIZE]
+            offset = destinations[kept] - device.address
+            content = arrived[offset : offset + _SIZE]
             expected = 7 if kept_position < error.submitted else 0
             assert content == bytes([expected]) * _SIZE
 
@@ -84,9 +92,10 @@ def test_an_index_outside_the_chunk_blames_no_copy(
         with pytest.raises(kvswap.SwapError) as raised:
             swap(
                 blocks(host.address, _COUNT, _SIZE),
-                blocks(device.address, _COUNT, _SIZE),
+                last_first(device.address, _COUNT, _SIZE),
                 _sizes(),
                 stream=stream,
+                engine="batch",
                 max_batch=4,
             )
         assert raised.value.index is None
@@ -105,9 +114,10 @@ def test_the_loop_stops_at_the_first_error(
         with pytest.raises(kvswap.SwapError) as raised:
             swap(
                 blocks(host.address, _COUNT, _SIZE),
-                blocks(device.address, _COUNT, _SIZE),
+                last_first(device.address, _COUNT, _SIZE),
                 _sizes(),
                 stream=0,
+                engine="loop",
             )
         assert raised.value.index == _kept()[call - 1]
         assert raised.value.submitted == call - 1
@@ -137,11 +147,11 @@ def test_chunks(
         host, device = driver.pinned_memory(count), driver.device_memory(count)
         columns = (
             blocks(host.address, count, 1),
-            blocks(device.address, count, 1),
+            last_first(device.address, count, 1),
             [1] * count,
         )
         simulator.clear_trace()
-        result = swap(*columns, stream=stream, max_batch=max_batch)
+        result = swap(*columns, stream=stream, engine="batch", max_batch=max_batch)
         assert _batch_calls(simulator) == expected
         assert result.submitted == count
         stream.synchronize()
@@ -171,11 +181,11 @@ def swap_under_environment() -> list[int | str]:
     driver = CudaDriver()
     with driver.primary_context():
         stream = driver.stream(non_blocking=True)
-        host, device = driver.pinned_memory(64), driver.device_memory(64)
+        host, device = driver.pinned_memory(1 << 18), driver.device_memory(1 << 18)
         columns = (
-            blocks(host.address, 10, 1),
-            blocks(device.address, 10, 1),
-            [1] * 10,
+            blocks(host.address, 64, 4096),
+            last_first(device.address, 64, 4096),
+            [4096] * 64,
         )
         try:
             result = swap(*columns, stream=stream)
@@ -185,10 +195,14 @@ def swap_under_environment() -> list[int | str]:
 
 
 def test_the_environment_sets_defaults() -> None:
-    assert _run_with({"KVSWAP_MAX_BATCH": "4"}) == ["batch", 4, 4, 2]
-    assert _run_with({"KVSWAP_MAX_BATCH": "9" * 30}) == ["batch", 10]
+    batch = {"KVSWAP_ENGINE": "batch"}
+    assert _run_with(batch | {"KVSWAP_MAX_BATCH": "30"}) == ["batch", 30, 30, 4]
+    assert _run_with(batch | {"KVSWAP_MAX_BATCH": "9" * 30}) == ["batch", 64]
+    assert _run_with(batch | {"KVSWAP_MAX_BATCH": ""}) == ["batch", 64]
     assert _run_with({"KVSWAP_ENGINE": "loop"}) == ["loop"]
-    assert _run_with({"KVSWAP_ENGINE": "", "KVSWAP_MAX_BATCH": ""}) == ["batch", 10]
+    assert _run_with({"KVSWAP_ENGINE": "kernel"}) == ["kernel"]
+    # What many small copies go by where no engine is named.
+    assert _run_with({"KVSWAP_ENGINE": ""}) == ["kernel"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
-from tests.engine.calls import swap
+from tests.engine.calls import COPY_CALLS, swap
 
 
 def on_another_thread(body: Callable[[], Any]) -> Any:
@@ -159,7 +159,7 @@ def test_memory_of_two_gpus(
             )
         assert raised.value.status == "devices"
         assert raised.value.index == 2
-        assert "cuMemcpyBatchAsync" not in {call.name for call in simulator.trace()}
+        assert not COPY_CALLS & {call.name for call in simulator.trace()}
 
 
 # What a thread without a current context makes the library call, by kind of stream.
@@ -171,6 +171,7 @@ _CALLED = {
         "cuStreamGetCtx",
         "cuCtxPushCurrent",
         "cuCtxGetDevice",
+        "cuCtxGetId",
         "cuCtxPopCurrent",
     ),
     "null": (
@@ -181,6 +182,7 @@ _CALLED = {
         "cuDevicePrimaryCtxRetain",
         "cuCtxPushCurrent",
         "cuStreamIsCapturing",
+        "cuCtxGetId",
         "cuCtxPopCurrent",
         "cuDevicePrimaryCtxRelease",
     ),

@@ -7,7 +7,7 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
-from tests.engine.calls import swap
+from tests.engine.calls import COPY_CALLS, swap
 
 
 def _orders(simulator: kvswap_sim.Simulator) -> list[list[int]]:
@@ -27,7 +27,14 @@ def test_source_access_reaches_the_driver(
         stream = driver.stream(non_blocking=True)
         host, device = driver.pinned_memory(64), driver.device_memory(64)
         simulator.clear_trace()
-        swap([host.address], [device.address], [64], stream=stream, src_access=access)
+        swap(
+            [host.address],
+            [device.address],
+            [64],
+            stream=stream,
+            engine="batch",
+            src_access=access,
+        )
         assert _orders(simulator) == [[order]]
         stream.synchronize()
 
@@ -42,13 +49,15 @@ def test_during_api_call_reads_before_it_returns(
         arrived = {}
         for access in ("during_api_call", "stream"):
             host.view[:] = bytes([1]) * 64
-            swap(
+            result = swap(
                 [host.address], [device.address], [64], stream=stream, src_access=access
             )
+            assert result.engine == ("loop" if access == "stream" else "batch")
             host.view[:] = bytes([2]) * 64
             stream.synchronize()
             arrived[access] = device.read()[0]
-        # The second is the control: read when the stream comes to it.
+        # The second is the control, read when the stream comes to it: one copy, which
+        # needs no batch unless that is all that can keep the promise.
         assert arrived == {"during_api_call": 1, "stream": 2}
 
 
@@ -58,6 +67,8 @@ def test_during_api_call_reads_before_it_returns(
         ("null", "auto", "legacy"),
         ("null", "batch", "legacy"),
         ("created", "loop", "loop engine was asked for"),
+        ("created", "kernel", "kernel engine was asked for"),
+        ("null", "bridge", "bridge engine was asked for"),
         ("capturing", "auto", "captures a graph"),
     ],
 )
@@ -88,23 +99,25 @@ def test_during_api_call_where_it_cannot_be_honoured(
         assert isinstance(raised.value, kvswap.UnsupportedError)
         assert "during_api_call" in str(raised.value)
         called = {call.name for call in simulator.trace()}
-        assert not called & {"cuMemcpyAsync", "cuMemcpyBatchAsync"}
+        assert not called & COPY_CALLS
         if stream_kind == "capturing":
             assert stream.end_capture().node_count() == 0
 
 
-@pytest.mark.parametrize("engine", ["batch", "auto", "loop"])
-def test_strict(driver: CudaDriver, engine: str) -> None:
+@pytest.mark.parametrize("stream_kind", ["null", "created"])
+@pytest.mark.parametrize("engine", ["batch", "auto", "loop", "kernel", "bridge"])
+def test_strict(driver: CudaDriver, engine: str, stream_kind: str) -> None:
     with driver.primary_context():
         host, device = driver.pinned_memory(64), driver.device_memory(64)
-        stream = driver.stream(non_blocking=True)
+        stream = 0 if stream_kind == "null" else driver.stream(non_blocking=True)
         columns = ([host.address], [device.address], [64])
-        assert swap(*columns, stream=stream, engine=engine, strict=True).submitted == 1
-        if engine == "batch":
+        if (engine, stream_kind) in (("batch", "null"), ("bridge", "created")):
             with pytest.raises(kvswap.UnsupportedError, match="strictly"):
-                swap(*columns, stream=0, engine=engine, strict=True)
-        else:
-            assert swap(*columns, stream=0, engine=engine, strict=True).submitted == 1
+                swap(*columns, stream=stream, engine=engine, strict=True)
+            return
+        result = swap(*columns, stream=stream, engine=engine, strict=True)
+        assert result.submitted == 1
+        assert engine in (result.engine, "auto")
         driver.synchronize()
 
 
@@ -117,16 +130,18 @@ def test_statistics(driver: CudaDriver) -> None:
             [8, 0, 8],
         )
         before = kvswap.stats()
-        swap(*columns, stream=0)
-        swap(*columns, stream=2)
+        swap(*columns, stream=0, engine="batch")
+        swap(*columns, stream=2, engine="batch")
+        swap(*columns, stream=2, engine="kernel")
+        swap(*columns, stream=0, engine="bridge")
         with pytest.raises(ValueError, match="null"):
             swap([0], [device.address], [8], stream=0)
         driver.synchronize()
     after = kvswap.stats()
-    assert after.calls - before.calls == 3
+    assert after.calls - before.calls == 5
     assert after.errors - before.errors == 1
-    assert after.dropped - before.dropped == 2
-    for engine in ("batch", "loop"):
+    assert after.dropped - before.dropped == 4
+    for engine in ("batch", "loop", "kernel", "bridge"):
         assert after.copies[engine] - before.copies.get(engine, 0) == 2
         assert after.bytes[engine] - before.bytes.get(engine, 0) == 16
     assert (

@@ -13,6 +13,9 @@ from tests.torch.caches import Caches, make_caches
 
 # Before the first call of kvswap: a process resolves its driver once.
 os.environ.update(kvswap_sim.environment("13.0", devices=2))
+# Which calls of the driver copies become is to be known: the loop here, where the
+# current stream is the legacy one. The operators take no engine.
+os.environ["KVSWAP_ENGINE"] = "batch"
 # torch's compiler keeps files.
 if folder := os.environ.get("TEST_TMPDIR"):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(folder, "inductor")

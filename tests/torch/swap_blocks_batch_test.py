@@ -77,7 +77,8 @@ def test_one_library_with_the_module(caches: Caches) -> None:
 def _arguments(caches: Caches) -> dict[str, torch.Tensor]:
     return {
         "src_ptrs": integers([caches.host_address(block) for block in range(3)]),
-        "dst_ptrs": integers([caches.gpu_address(block) for block in range(3)]),
+        # Every other block: none of the copies continues the one before.
+        "dst_ptrs": integers([caches.gpu_address(2 * block) for block in range(3)]),
         "sizes": integers([BLOCK_BYTES] * 3),
     }
 
@@ -162,7 +163,7 @@ def test_errors_of_the_driver(caches: Caches, simulator: kvswap_sim.Simulator) -
     simulator.clear_faults()
     # The operator works as before.
     swap_blocks_batch(**_arguments(caches))
-    assert caches.gpu_block(2) == caches.original(2)
+    assert caches.gpu_block(4) == caches.original(2)
 
 
 def test_many_errors_leak_nothing(caches: Caches) -> None:
