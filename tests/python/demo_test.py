@@ -58,28 +58,8 @@ def test_without_a_gpu_it_says_plainly_that_it_is_simulated() -> None:
     assert "Every byte of 40 blocks came back as it was" in output
 
 
-# What did not run is said of calls that ask for the batch engine.
-_BATCH_REASON = ["batch (legacy_stream)"]
-
-
-@pytest.mark.parametrize(
-    ("engine", "ran", "reasons"),
-    [
-        ("batch", ("batch", "loop"), ([], _BATCH_REASON)),
-        (
-            "bridge",
-            ("batch", "bridge"),
-            (["bridge (not_legacy_stream)"], _BATCH_REASON),
-        ),
-        ("kernel", ("kernel", "kernel"), ([], [])),
-        # Blocks of a kilobyte: what kernels are for.
-        ("auto", ("kernel", "kernel"), ([], [])),
-    ],
-)
-def test_table(
-    engine: str, ran: tuple[str, str], reasons: tuple[list[str], list[str]]
-) -> None:
-    header, *rows = table(run("demo", *SMALL, f"--engine={engine}")["output"])
+def test_table() -> None:
+    header, *rows = table(run("demo", *SMALL)["output"])
     assert re.split(" {2,}", header) == [
         "step",
         "stream",
@@ -90,12 +70,14 @@ def test_table(
         "did not run",
     ]
     cells = [re.split(" {2,}", row) for row in rows]
+    legacy = ["batch (legacy_stream)"]
     for row, expected in zip(
         cells,
         [
-            [step, stream, ran[index], "40", "40,040", *reasons[index]]
-            for index, stream in enumerate(("created", "legacy default"))
-            for step in ("swap out", "swap in")
+            ["swap out", "created", "batch", "40", "40,040"],
+            ["swap in", "created", "batch", "40", "40,040"],
+            ["swap out", "legacy default", "loop", "40", "40,040", *legacy],
+            ["swap in", "legacy default", "loop", "40", "40,040", *legacy],
         ],
         strict=True,
     ):
@@ -106,38 +88,23 @@ def test_table(
     for line in rows:
         for heading, end in (("blocks", " 40"), ("bytes", "40,040")):
             assert line[: header.index(heading) + len(heading)].endswith(end)
-        cell = line[header.index("engine") - 1 :]
-        assert cell.startswith(tuple(f" {name} " for name in ran))
+        assert line[header.index("engine") - 1 :].startswith((" batch ", " loop "))
 
 
 @pytest.mark.parametrize(
-    ("version", "missing", "engine"),
-    [("11.8", (), "auto"), ("12.4", (), "auto"), ("13.0", (), "auto")]
-    + [(version, WITHOUT_TORCH, "batch") for version in kvswap_sim.DRIVER_VERSIONS],
+    ("version", "missing"),
+    [("12.4", ()), ("13.0", ())]
+    + [(version, WITHOUT_TORCH) for version in kvswap_sim.DRIVER_VERSIONS],
 )
-def test_every_driver_version(
-    version: str, missing: tuple[str, ...], engine: str
-) -> None:
-    outcome = run(
-        "demo",
-        *SMALL,
-        f"--driver_version={version}",
-        f"--engine={engine}",
-        missing=missing,
-    )
+def test_every_driver_version(version: str, missing: tuple[str, ...]) -> None:
+    outcome = run("demo", *SMALL, f"--driver_version={version}", missing=missing)
     assert outcome["status"] == 0, outcome["errors"]
     assert f"SIMULATED driver for CUDA {version}" in outcome["output"]
     library = f"NumPy {numpy.__version__}" if missing else f"torch {torch.__version__}"
     assert library in outcome["output"]
+    has_batch = tuple(map(int, version.split("."))) >= (12, 8)
     first_row = table(outcome["output"])[1]
-    number = tuple(map(int, version.split(".")))
-    # What runs where it can, since when it can, and why it cannot.
-    wanted, since, reason = {
-        "auto": ("kernel", (12, 0), "kernel (no_kernel_entry)"),
-        "batch": ("batch", (12, 8), "batch (no_batch_symbol)"),
-    }[engine]
-    assert f" {wanted if number >= since else 'loop'} " in first_row
-    assert (reason in first_row) is (number < since)
+    assert ("no_batch_symbol" in first_row) is not has_batch
 
 
 def test_torch_without_numpy() -> None:

@@ -41,16 +41,11 @@ class Blocks:
         """Address of each of the GPU's blocks."""
         return [self.gpu.address + block * BLOCK_BYTES for block in range(BLOCKS)]
 
-    def swap_in_arguments(self, *, last_first: bool = False) -> dict[str, Any]:
-        """Arguments that copy each host block to the GPU block beside it.
-
-        With `last_first` no block continues the one before, and copy engines get each
-        by itself.
-        """
-        step = -1 if last_first else 1
+    def swap_in_arguments(self) -> dict[str, Any]:
+        """Arguments that copy each host block to the GPU block beside it."""
         return {
-            "src_ptrs": integers(self.host_addresses[::step]),
-            "dst_ptrs": integers(self.gpu_addresses[::step]),
+            "src_ptrs": integers(self.host_addresses),
+            "dst_ptrs": integers(self.gpu_addresses),
             "sizes": integers([BLOCK_BYTES] * BLOCKS),
         }
 

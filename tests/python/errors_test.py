@@ -112,28 +112,27 @@ class TestDriver:
         self, simulator: kvswap_sim.Simulator, blocks: Blocks, stream: Stream
     ) -> None:
         simulator.fail("cuMemcpyBatchAsync", INVALID_VALUE, call=2, index=1)
-        arguments = blocks.swap_in_arguments(last_first=True)
-        error = swap_error(**arguments, stream=stream, engine="batch", max_batch=2)
+        arguments = blocks.swap_in_arguments()
+        error = swap_error(**arguments, stream=stream, max_batch=2)
         assert error.status == "driver"
         assert error.cuda_error == INVALID_VALUE
         assert error.index == 3
         assert (error.submitted, error.submitted_bytes) == (2, 2 * BLOCK_BYTES)
-        assert error.source == blocks.host_addresses[0]
-        assert error.destination == blocks.gpu_addresses[0]
+        assert error.source == blocks.host_addresses[3]
+        assert error.destination == blocks.gpu_addresses[3]
         assert error.size == BLOCK_BYTES
         assert error.source_memory is not None and error.source_memory.kind == "pinned"
         assert error.destination_memory is not None
         assert error.destination_memory.kind == "device"
         assert "index 3" in str(error) and "CUDA_ERROR_INVALID_VALUE" in str(error)
         stream.synchronize()
-        missing = (BLOCKS - 2) * BLOCK_BYTES
-        assert blocks.gpu.read(missing) == blocks.content[missing:]
-        assert not any(blocks.gpu.read(0, missing))
+        arrived = 2 * BLOCK_BYTES
+        assert blocks.gpu.read(0, arrived) == blocks.content[:arrived]
+        assert not any(blocks.gpu.read(arrived))
 
     def test_loop(self, simulator: kvswap_sim.Simulator, blocks: Blocks) -> None:
         simulator.fail("cuMemcpyAsync", INVALID_VALUE, call=3)
-        arguments = blocks.swap_in_arguments(last_first=True)
-        error = swap_error(**arguments, stream=0, engine="batch")
+        error = swap_error(**blocks.swap_in_arguments(), stream=0)
         assert (error.status, error.index, error.submitted) == ("driver", 2, 2)
         assert error.unavailable == {"batch": "legacy_stream"}
 
@@ -141,7 +140,7 @@ class TestDriver:
         self, simulator: kvswap_sim.Simulator, blocks: Blocks
     ) -> None:
         simulator.fail("cuMemcpyBatchAsync", ILLEGAL_ADDRESS)
-        error = swap_error(**blocks.swap_in_arguments(), stream=2, engine="batch")
+        error = swap_error(**blocks.swap_in_arguments(), stream=2)
         assert error.status == "driver"
         assert error.cuda_error == ILLEGAL_ADDRESS
         assert error.index is None
@@ -197,8 +196,7 @@ class TestCapture:
     ) -> None:
         """The control: what is accepted while capturing is in the graph."""
         stream.begin_capture()
-        arguments = blocks.swap_in_arguments(last_first=True)
-        result = kvswap.swap_blocks_batch(**arguments, stream=stream, engine="batch")
+        result = kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=stream)
         with stream.end_capture() as graph, graph.instantiate() as executable:
             assert graph.node_count() == BLOCKS
             assert not blocks.arrived()
