@@ -170,12 +170,13 @@ const kvswap_policy_rule* Plan::FindRule(const PolicyInForce& policy,
 
 void Plan::ChooseRoutes(kvswap_result* report) {
   const PolicyInForce policy(
-      settings_.PolicyOfCall(), state_ == nullptr ? 0 : state_->compute_capability());
+      settings_.PolicyOfCall(),
+      state_ == nullptr ? 0 : state_->compute_capability());
   const bool is_auto =
       settings_.engine == KVSWAP_ENGINE_AUTO &&
       settings_.source_access != KVSWAP_SOURCE_ACCESS_DURING_API_CALL;
   const bool is_kernel = settings_.engine == KVSWAP_ENGINE_KERNEL;
-  bool wants_copy_engine = !is_auto;
+  wants_copy_engine_ = !is_auto;
   if (is_auto) copies_->MakeRoom(kSample, &sample_);
   routes_.assign(runs().size(), Route());
   copy_engine_count_ = 0;
@@ -192,21 +193,21 @@ void Plan::ChooseRoutes(kvswap_result* report) {
       if (reason == KVSWAP_REASON_NONE) reason = WhyNotReached(run);
       // A kernel would move managed memory to its GPU page by page.
       if (is_auto && run.kind.has_managed) {
-        wants_copy_engine = true;
+        wants_copy_engine_ = true;
       } else if (reason != KVSWAP_REASON_NONE) {
         report->unavailable[KVSWAP_ENGINE_KERNEL] = reason;
-        wants_copy_engine = true;
+        wants_copy_engine_ = true;
       } else {
         route.by_kernel = true;
         route.shape = is_kernel ? ForcedShape(policy, run, settings_.priority)
                                 : ShapeOf(*rule);
       }
     } else if (engine == KVSWAP_ENGINE_BATCH) {
-      wants_copy_engine = true;
+      wants_copy_engine_ = true;
     }
     (route.by_kernel ? kernel_count_ : copy_engine_count_) += run.count();
   }
-  if (!wants_copy_engine) copy_engine_ = KVSWAP_ENGINE_LOOP;
+  if (!wants_copy_engine_) copy_engine_ = KVSWAP_ENGINE_LOOP;
   if (kernel_count_ == 0) kernels_ = nullptr;
 }
 
@@ -229,11 +230,12 @@ bool Plan::ChooseEngines(kvswap_result* report) {
 
   report->engine =
       kernel_count_ > copy_engine_count_ ? KVSWAP_ENGINE_KERNEL : copy_engine_;
-  const bool is_fallback =
-      settings_.engine == KVSWAP_ENGINE_BATCH ||
-      (settings_.engine != KVSWAP_ENGINE_LOOP && copy_engine_count_ != 0);
-  if (is_fallback && copy_engine_ == CopyEngine() &&
-      copy_engine_ != KVSWAP_ENGINE_BATCH) {
+  // A loop that was asked for, or that a rule is for, replaces nothing; nor
+  // does a bridge that was asked for.
+  const bool is_fallback = settings_.engine == KVSWAP_ENGINE_BATCH ||
+                           (settings_.engine != copy_engine_ &&
+                            wants_copy_engine_ && copy_engine_count_ != 0);
+  if (is_fallback && copy_engine_ != KVSWAP_ENGINE_BATCH) {
     report->unavailable[KVSWAP_ENGINE_BATCH] = WhyNoBatch();
   }
   if (settings_.engine == KVSWAP_ENGINE_BRIDGE &&

@@ -101,6 +101,8 @@ class Plan {
   std::vector<Route> routes_;
   ContextState* state_ = nullptr;
   const KernelModule* kernels_ = nullptr;
+  // Whether some copies are for whichever of BATCH, BRIDGE and LOOP can run.
+  bool wants_copy_engine_ = true;
   kvswap_engine copy_engine_ = KVSWAP_ENGINE_LOOP;
   Bridge* bridge_ = nullptr;
   std::size_t copy_engine_count_ = 0;
