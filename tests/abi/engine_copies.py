@@ -17,7 +17,7 @@ import numpy
 import kvswap
 from kvswap.testing.cuda_driver import CudaDriver
 from kvswap_sim import Simulator
-from tests.blocks import UNTOUCHED, content
+from tests.blocks import UNTOUCHED
 
 ENGINES = ("auto", "batch", "loop", "kernel", "bridge")
 STREAMS = ("null", "legacy", "per_thread", "created", "blocking", "capturing")
@@ -151,7 +151,11 @@ class Matrix:
         self.areas = {kind: make(driver) for kind, (make, _) in MEMORY.items()}
         self.others = {True: _device(driver), False: _pinned(driver)}
         self.order = list(reversed(range(COUNT)))
-        self.contents = [content(_SIZE, seed) for seed in (1, 2)]
+        # Random bytes, none of them UNTOUCHED.
+        table = bytes(value if value != UNTOUCHED else 0 for value in range(256))
+        self.contents = [
+            random.Random(seed).randbytes(_SIZE).translate(table) for seed in (1, 2)
+        ]
 
     def copy(
         self, source: Area, destination: Area, engine: str, stream_kind: str

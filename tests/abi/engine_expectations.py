@@ -91,7 +91,7 @@ ROWS = [
         {"bridge": "no_batch_symbol", "batch": "no_batch_symbol"},
         before="12.8",
     ),
-    Row({"bridge"}, "bridge", {"batch": "legacy_stream"}, streams=_LEGACY),
+    Row({"bridge"}, "bridge", streams=_LEGACY),
     Row(
         {"bridge"},
         "loop",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import random
 from typing import Any
 
@@ -11,7 +13,14 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
-from tests.pools.model import KINDS, LAYOUTS, expected, make_pool
+from tests.pools.model import (
+    KINDS,
+    LAYOUTS,
+    Memory,
+    ModelPool,
+    expected,
+    make_pool,
+)
 
 
 def round_of(
@@ -272,6 +281,48 @@ def test_pageable_memory_works_and_is_said_once(
     back = numpy.zeros((4, 16), dtype=numpy.uint8)
     kvswap.swap_out(gpu.pool, kvswap.BlockPool(back), [(2, 1)], stream=2).wait()
     assert back[1].tobytes() == array[0].tobytes()
+
+
+@pytest.mark.parametrize("engine", ["batch", "loop", "kernel"])
+@pytest.mark.parametrize("into_gpu", [False, True])
+def test_a_seam_between_registrations(
+    driver: CudaDriver, context: None, engine: str, into_gpu: bool
+) -> None:
+    """A block across a seam is two copies for the driver, which refuses one."""
+    sizes, layers, blocks = [32, 16, 48], [0, 1, 2], 2 * mmap.PAGESIZE // 96
+    gpu = make_pool(
+        driver, "gpu", "gaps", sizes, layers, 8, random.Random(13), content=True
+    )
+    memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    halves = [
+        driver.register(address + offset, mmap.PAGESIZE)
+        for offset in (0, mmap.PAGESIZE)
+    ]
+    pool = kvswap.BlockPool.from_regions(
+        [(address, 96, 32, 0), (address + 32, 96, 16, 1), (address + 48, 96, 48, 2)],
+        blocks,
+    )
+    host = ModelPool(
+        pool,
+        Memory("pinned", memory, random.Random(14).randbytes(len(memory))),
+        [0, 32, 48],
+    )
+    memory[:] = host.memory.content
+    # The block that the seam goes through, its third region above all.
+    seam = mmap.PAGESIZE // 96
+    source, destination = (host, gpu) if into_gpu else (gpu, host)
+    pairs = [(0, 0), (1, 7), (seam, 2)] if into_gpu else [(0, 0), (1, 7), (2, seam)]
+    ticket = kvswap.copy_blocks(
+        source.pool, destination.pool, pairs, stream=2, engine=engine
+    )
+    ticket.wait()
+    wanted = expected(source, destination, pairs, 1, 1)
+    assert (gpu.memory.read() if into_gpu else memory[:]) == wanted
+    assert ticket.result.copies[engine] == ticket.result.submitted == 9
+    assert ticket.result.submitted_bytes == 3 * 96
+    for half in halves:
+        half.close()
 
 
 @pytest.mark.parametrize("engine", ["batch", "kernel"])

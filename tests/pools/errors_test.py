@@ -16,7 +16,7 @@ import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
 from tests.pools.model import ModelPool, make_pool
 
-_COPIES = {"cuMemcpyAsync", "cuMemcpyBatchAsync", "cuEventRecord"}
+_COPIES = {"cuMemcpyAsync", "cuMemcpyBatchAsync", "cuLaunchKernel", "cuEventRecord"}
 
 
 @pytest.fixture
@@ -355,29 +355,6 @@ def test_a_pool_larger_than_its_memory(
     )  # fmt: skip
     assert "block 7 of the source pool, region 2 (pairs[1]" in str(error)
     assert (error.index, error.region) == (1, 2)
-
-
-def test_a_seam_between_registrations(driver: CudaDriver, gpu: ModelPool) -> None:
-    memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
-    address = _address(memory)
-    halves = [
-        driver.register(address + offset, mmap.PAGESIZE)
-        for offset in (0, mmap.PAGESIZE)
-    ]
-    size = 96
-    blocks = 2 * mmap.PAGESIZE // size
-    pool = kvswap.BlockPool.from_regions(
-        [(address, 96, 32, 0), (address + 32, 96, 16, 1), (address + 48, 96, 48, 2)],
-        blocks,
-    )
-    seam = mmap.PAGESIZE // size
-    error = refused(
-        kvswap.SwapError, "refuses copies across such a seam", gpu.pool, pool,
-        [(0, 0), (1, blocks - 1), (2, seam)],
-    )  # fmt: skip
-    assert (error.index, error.region) == (2, 2)
-    for half in halves:
-        half.close()
 
 
 def test_regions_on_two_gpus(

@@ -69,12 +69,18 @@ def test_swap_blocks_batch(
     host.view[:] = bytes(range(256))
     blocks = torch.tensor([2, 0, 3])
     sizes = torch.full((3,), _BLOCK)
-    ops.swap_blocks_batch(
-        host.address + blocks * _BLOCK,
-        gpu.address + torch.arange(3) * _BLOCK,
-        sizes,
-        is_src_access_order_any=order_any,
-    )
+    # Without a rule, all copies go by the batch engine: the order is an attribute of
+    # the driver's batch call.
+    kvswap.set_policy(kvswap.Policy([]))
+    try:
+        ops.swap_blocks_batch(
+            host.address + blocks * _BLOCK,
+            gpu.address + torch.arange(3) * _BLOCK,
+            sizes,
+            is_src_access_order_any=order_any,
+        )
+    finally:
+        kvswap.set_policy(None)
     stream.synchronize()
     content = bytes(range(256))
     assert gpu.read()[: 3 * _BLOCK] == content[128:192] + content[:64] + content[192:]
