@@ -47,6 +47,11 @@ Result CurrentContext(Driver& driver, std::shared_ptr<Context>* context) {
                            : abi::kErrorContextIsDestroyed;
 }
 
+Result FailureOfCurrent(Driver& driver) {
+  const std::shared_ptr<Context> current = driver.Current();
+  return current == nullptr ? abi::kSuccess : current->failure;
+}
+
 Result FindContext(Driver& driver, ContextHandle handle,
                    std::shared_ptr<Context>* context) {
   if (handle == nullptr) return CurrentContext(driver, context);

@@ -12,6 +12,10 @@ namespace kvswap::sim {
 // The calling thread's context, or the error of having none.
 Result CurrentContext(Driver& driver, std::shared_ptr<Context>* context);
 
+// The failure that a kernel left in the calling thread's context, for calls
+// that work without a context too.
+Result FailureOfCurrent(Driver& driver);
+
 // The context of a handle; null means the current one.
 Result FindContext(Driver& driver, ContextHandle handle,
                    std::shared_ptr<Context>* context);

@@ -18,10 +18,9 @@ TaskId AddStagedCopy(Driver& driver, const Stream& stream,
   auto staged = std::make_shared<CopyWork::Staged>();
   work->ReadSource(driver, staged.get());
   return driver.scheduler.Add(
-      InContext(stream.context,
-                [&driver, work, staged] {
-                  work->WriteDestination(driver, *staged);
-                }),
+      InContext(
+          stream.context,
+          [&driver, work, staged] { work->WriteDestination(driver, *staged); }),
       before);
 }
 
@@ -29,16 +28,16 @@ TaskId AddReadAheadCopy(Driver& driver, const Stream& stream,
                         std::vector<TaskId> before,
                         const std::shared_ptr<const CopyWork>& work) {
   auto staged = std::make_shared<CopyWork::Staged>();
-  before.push_back(driver.scheduler.Add(
+  before.push_back(driver.scheduler.Add(InContext(stream.context,
+                                                  [&driver, work, staged] {
+                                                    work->ReadSource(
+                                                        driver, staged.get());
+                                                  }),
+                                        {}));
+  return driver.scheduler.Add(
       InContext(
           stream.context,
-          [&driver, work, staged] { work->ReadSource(driver, staged.get()); }),
-      {}));
-  return driver.scheduler.Add(
-      InContext(stream.context,
-                [&driver, work, staged] {
-                  work->WriteDestination(driver, *staged);
-                }),
+          [&driver, work, staged] { work->WriteDestination(driver, *staged); }),
       before);
 }
 

@@ -12,9 +12,9 @@
 
 namespace kvswap::sim {
 
-// Adds one copy of a stream that writes after `before`, and whose source is read when the
-// access order and the kind of memory allow it. Where there is a choice, the
-// generator makes it.
+// Adds one copy of a stream that writes after `before`, and whose source is
+// read when the access order and the kind of memory allow it. Where there is a
+// choice, the generator makes it.
 TaskId AddCopy(Driver& driver, const Stream& stream,
                const std::vector<TaskId>& before,
                const std::shared_ptr<const CopyWork>& work,

@@ -29,9 +29,9 @@ constexpr int kNewerAbiToolkit = 13000;
 // Items of .nv.info and .nv.info.KERNEL: a format, an attribute, two bytes that
 // are the value or, with kSized, the size of the value behind them.
 constexpr unsigned char kSized = 4;
-constexpr unsigned char kMaxThreads = 0x05;        // three numbers
-constexpr unsigned char kParameterBytes = 0x19;    // in the two bytes
-constexpr unsigned char kToolkitVersion = 0x37;    // as 128 for 12.8
+constexpr unsigned char kMaxThreads = 0x05;      // three numbers
+constexpr unsigned char kParameterBytes = 0x19;  // in the two bytes
+constexpr unsigned char kToolkitVersion = 0x37;  // as 128 for 12.8
 
 // What the driver itself takes of each block's shared memory, part of the
 // kernels' sections for devices of 9.0 and newer.
@@ -56,8 +56,7 @@ class Cubin {
 
   Elf64_Shdr Section(std::size_t index) const {
     Elf64_Shdr section;
-    std::memcpy(&section,
-                data_ + header_.e_shoff + index * header_.e_shentsize,
+    std::memcpy(&section, data_ + header_.e_shoff + index * header_.e_shentsize,
                 sizeof section);
     return section;
   }

@@ -127,9 +127,9 @@ CUDA_SIM_API int64_t cuda_sim_live(const char* kind);
 /* "Every call from now on" for cuda_sim_fail. */
 #define CUDA_SIM_EVERY_CALL ((uint64_t)-1)
 
-/* Lets call number `call` (the next is 1), or every one, of a function return `code`; instead
- * of working, or with `after` 1 after it. `failed_index` is what
- * cuMemcpyBatchAsync reports, or CUDA_SIM_NO_INDEX. */
+/* Lets call number `call` (the next is 1), or every one, of a function return
+ * `code`; instead of working, or with `after` 1 after it. `failed_index` is
+ * what cuMemcpyBatchAsync reports, or CUDA_SIM_NO_INDEX. */
 CUDA_SIM_API int cuda_sim_fail(const char* function, uint64_t call, int code,
                                size_t failed_index, int after);
 

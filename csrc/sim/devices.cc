@@ -39,24 +39,24 @@ std::map<int, int> PresetDeviceAttributes() {
       {2, 1024},        // MAX_BLOCK_DIM_X
       {5, 2147483647},  // MAX_GRID_DIM_X
       {kDeviceAttributeMaxSharedMemory, 49152},
-      {10, 32},         // WARP_SIZE
-      {16, 132},        // MULTIPROCESSOR_COUNT
-      {19, 1},          // CAN_MAP_HOST_MEMORY
-      {31, 1},          // CONCURRENT_KERNELS
-      {39, 2048},       // MAX_THREADS_PER_MULTIPROCESSOR
-      {40, 3},          // ASYNC_ENGINE_COUNT
-      {41, 1},          // UNIFIED_ADDRESSING
+      {10, 32},    // WARP_SIZE
+      {16, 132},   // MULTIPROCESSOR_COUNT
+      {19, 1},     // CAN_MAP_HOST_MEMORY
+      {31, 1},     // CONCURRENT_KERNELS
+      {39, 2048},  // MAX_THREADS_PER_MULTIPROCESSOR
+      {40, 3},     // ASYNC_ENGINE_COUNT
+      {41, 1},     // UNIFIED_ADDRESSING
       {kDeviceAttributeCapabilityMajor, 9},
       {kDeviceAttributeCapabilityMinor, 0},
-      {78, 1},          // STREAM_PRIORITIES_SUPPORTED
-      {83, 1},          // MANAGED_MEMORY
+      {78, 1},  // STREAM_PRIORITIES_SUPPORTED
+      {83, 1},  // MANAGED_MEMORY
       {kDeviceAttributePageableMemoryAccess, 0},
       {89, 1},  // CONCURRENT_MANAGED_ACCESS
       {kDeviceAttributeCanUseHostPointerForRegistered, 1},
       {kDeviceAttributeMaxSharedMemoryOptin, 232448},
       {99, 1},   // HOST_REGISTER_SUPPORTED
-      {100, 0},      // PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
-      {102, 1},      // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+      {100, 0},  // PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
+      {102, 1},  // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
       {kDeviceAttributeReadOnlyHostRegister, 1},
       {115, 1},  // MEMORY_POOLS_SUPPORTED
   };

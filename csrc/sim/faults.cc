@@ -8,8 +8,7 @@ std::optional<Fault> Faults::Next(Entry entry) {
   std::optional<Fault> due;
   std::vector<Fault> left;
   for (Fault& fault : faults_) {
-    if (Names(fault.entry, entry) &&
-        (fault.every_call || --fault.call == 0)) {
+    if (Names(fault.entry, entry) && (fault.every_call || --fault.call == 0)) {
       if (!due.has_value()) due = fault;
       if (!fault.every_call) continue;
     }

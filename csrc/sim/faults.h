@@ -18,8 +18,8 @@ namespace kvswap::sim {
 
 // A call that is to fail.
 struct Fault {
-  std::string entry;       // name or symbol
-  std::uint64_t call = 1;  // which call from now on fails, the first is 1
+  std::string entry;        // name or symbol
+  std::uint64_t call = 1;   // which call from now on fails, the first is 1
   bool every_call = false;  // instead of one
   Result code = abi::kErrorUnknown;
   bool after_work = false;  // fail though the work was done

@@ -38,10 +38,9 @@ void Launch(Driver& driver, GraphExec* executable, Stream* stream) {
     }
     if (after.empty()) after = before;
     const std::shared_ptr<const Work> work = node.work;
-    tasks.push_back(
-        driver.scheduler.Add(
-            InContext(stream->context, [&driver, work] { work->Run(driver); }),
-            after));
+    tasks.push_back(driver.scheduler.Add(
+        InContext(stream->context, [&driver, work] { work->Run(driver); }),
+        after));
   }
   tasks.insert(tasks.end(), before.begin(), before.end());
   stream->tail = {driver.scheduler.Add(nullptr, tasks)};

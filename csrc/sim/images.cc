@@ -41,10 +41,11 @@ Result ParseImage(const void* data, Image* image, std::string* why) {
 
 Result CheckImage(const Image& image, int driver_version, int device_capability,
                   std::string* why) {
-  const bool large = std::any_of(
-      image.kernels.begin(), image.kernels.end(), [](const ImageKernel& kernel) {
-        return kernel.parameter_bytes > kSmallParameterBytes;
-      });
+  const bool large =
+      std::any_of(image.kernels.begin(), image.kernels.end(),
+                  [](const ImageKernel& kernel) {
+                    return kernel.parameter_bytes > kSmallParameterBytes;
+                  });
   const int oldest =
       std::max(image.oldest_driver, large ? kLargeParametersVersion : 0);
   if (driver_version < oldest) {

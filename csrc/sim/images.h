@@ -30,8 +30,8 @@ struct Image {
   bool is_ptx = false;
   int compute_capability = 0;  // as 90 for 9.0
   Runs runs = Runs::kNewer;
-  int ptx_version = 0;     // as 87 for 8.7
-  int oldest_driver = 0;   // as 12080
+  int ptx_version = 0;    // as 87 for 8.7
+  int oldest_driver = 0;  // as 12080
   std::vector<ImageKernel> kernels;
 
   bool RunsOn(int device_capability) const;

@@ -16,8 +16,7 @@ std::vector<std::string> PresetFiles() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&cuInit), &info) == 0) return {};
   const std::string self = info.dli_fname;
-  const std::string file =
-      self.substr(0, self.rfind('/') + 1) + kPresetPlugin;
+  const std::string file = self.substr(0, self.rfind('/') + 1) + kPresetPlugin;
   if (file.find('/') == std::string::npos || access(file.c_str(), R_OK) != 0) {
     return {};
   }

@@ -182,12 +182,11 @@ Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
       .Argument("parameters", parameters)
       .Argument("extra", extra);
   return call.Run([&](Driver& driver) {
-    return Launch(driver, &call, function, stream,
-                  {{{grid_x, grid_y, grid_z},
-                    {block_x, block_y, block_z},
-                    shared_bytes},
-                   parameters,
-                   extra});
+    return Launch(
+        driver, &call, function, stream,
+        {{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes},
+         parameters,
+         extra});
   });
 }
 

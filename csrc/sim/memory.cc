@@ -117,7 +117,7 @@ Result cuMemFree_v2(DevicePointer pointer) {
     // A real driver may wait for work in flight here. This one does not: a
     // program must not count on it.
     driver.addresses.Remove(range);
-    return abi::kSuccess;
+    return FailureOfCurrent(driver);
   });
 }
 
@@ -181,7 +181,7 @@ Result cuMemFreeHost(void* pointer) {
     const Result result = RefuseUnsafeCall(driver);
     if (result != abi::kSuccess) return result;
     driver.addresses.Remove(range);
-    return abi::kSuccess;
+    return FailureOfCurrent(driver);
   });
 }
 

@@ -69,9 +69,8 @@ Result GetFunction(Driver& driver, Call* call, FunctionHandle* function,
     found->id = driver.NextId();
     found->module = module;
     found->kernel = *kernel;
-    const auto preset = static_cast<std::size_t>(
-        DeviceAttribute(driver, module->context->device,
-                        kDeviceAttributeMaxSharedMemory));
+    const auto preset = static_cast<std::size_t>(DeviceAttribute(
+        driver, module->context->device, kDeviceAttributeMaxSharedMemory));
     found->max_dynamic_shared_bytes =
         preset - std::min(preset, kernel->static_shared_bytes);
     known = driver.functions.Add(std::move(found));
@@ -115,9 +114,9 @@ Result ReadAttribute(const Driver& driver, const Function& function,
       *value = image.compute_capability;
       return abi::kSuccess;
     case kFunctionBinaryVersion:
-      *value = image.is_ptx ? ComputeCapability(
-                                  driver, function.module->context->device)
-                            : image.compute_capability;
+      *value = image.is_ptx
+                   ? ComputeCapability(driver, function.module->context->device)
+                   : image.compute_capability;
       return abi::kSuccess;
     case kFunctionMaxDynamicSharedBytes:
       *value = static_cast<int>(function.max_dynamic_shared_bytes);
@@ -139,10 +138,9 @@ Result WriteAttribute(const Driver& driver, FunctionAttribute attribute,
   if (attribute != kFunctionMaxDynamicSharedBytes || value < 0) {
     return abi::kErrorInvalidValue;
   }
-  const int most =
-      DeviceAttribute(driver, function->module->context->device,
-                      kDeviceAttributeMaxSharedMemoryOptin) -
-      static_cast<int>(function->kernel.static_shared_bytes);
+  const int most = DeviceAttribute(driver, function->module->context->device,
+                                   kDeviceAttributeMaxSharedMemoryOptin) -
+                   static_cast<int>(function->kernel.static_shared_bytes);
   if (value > most) return abi::kErrorInvalidValue;
   function->max_dynamic_shared_bytes = static_cast<std::size_t>(value);
   return abi::kSuccess;

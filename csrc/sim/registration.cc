@@ -87,7 +87,7 @@ Result cuMemHostUnregister(void* pointer) {
     const Result result = RefuseUnsafeCall(driver);
     if (result != abi::kSuccess) return result;
     driver.addresses.Remove(range);
-    return abi::kSuccess;
+    return FailureOfCurrent(driver);
   });
 }
 

@@ -24,6 +24,23 @@ _RECORDED = json.loads((_HERE / "recorded_driver_580.json").read_text())
 # Answers that depend on how long the device takes.
 _TIMING = {"what_waits"}
 
+# Probes that no real driver has been asked yet; probes.py says how to.
+_UNRECORDED = {
+    "after_a_mistake_of_a_kernel",
+    "captured_launch",
+    "launch_arguments",
+    "launch_memory",
+    "launch_on_peers_memory",
+    "launch_parameters",
+    "module_functions",
+    "module_handles",
+    "module_images",
+    "modules_during_global_capture",
+    "modules_during_global_capture_in_other_thread",
+    "modules_during_global_capture_of_blocking_stream",
+    "modules_during_relaxed_capture",
+}
+
 _DEVIATIONS = {
     ("lookup", "cuMemAlloc 3010"): "functions before 3.2 are not simulated",
     ("lookup", "cuMemAlloc 3010 short"): "likewise",
@@ -68,4 +85,14 @@ def test_deviations_are_true(probe: str, question: str) -> None:
 
 
 def test_every_probe_is_recorded() -> None:
-    assert set(probes.probe_names()) == set(_RECORDED)
+    names = set(probes.probe_names())
+    assert names >= set(_RECORDED)
+    assert names - set(_RECORDED) <= _UNRECORDED
+
+
+@pytest.mark.parametrize("probe", sorted(_UNRECORDED))
+def test_questions_make_sense(probe: str) -> None:
+    """What they prepare works, here as it has to on a real driver."""
+    answer = _ask(probe, seed=1)
+    assert "Error: " not in json.dumps(answer)
+    assert len(answer) > 1

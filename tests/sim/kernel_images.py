@@ -54,7 +54,13 @@ def cubin(
         )
         reserved = _RESERVED_SHARED if capability >= 90 else 0
         sections.append(
-            (f".nv.shared.{kernel.name}", _NOBITS, b"", 0, kernel.shared_bytes + reserved)
+            (
+                f".nv.shared.{kernel.name}",
+                _NOBITS,
+                b"",
+                0,
+                kernel.shared_bytes + reserved,
+            )
         )
         # A global function.
         symbols += struct.pack(

@@ -17,6 +17,8 @@ _BARRIER_BYTES = 256
 
 # source, destination, size
 Copy = tuple[int, int, int]
+# The bulk kernel's: how many stages, of how many bytes.
+Ring = tuple[int, int]
 
 
 def capacity(item: str, suffix: str) -> int:
@@ -39,22 +41,23 @@ def descriptions(suffix: str, *, bulk: bool = True) -> list[Kernel]:
     """All kernels of an image."""
     kinds = ["plain", "bulk"] if bulk else ["plain"]
     return [
-        description(kind, item, suffix) for kind in kinds for item in ("compact", "sized")
+        description(kind, item, suffix)
+        for kind in kinds
+        for item in ("compact", "sized")
     ]
 
 
 def sized_parameters(
     copies: Sequence[Copy],
-    suffix: str = "4k",
     *,
-    stages: int = 4,
-    stage_bytes: int = 4096,
+    suffix: str = "4k",
+    ring: Ring = (4, 4096),
     count: int | None = None,
 ) -> bytes:
     """The parameter of a kernel of sized items."""
     header = struct.pack(
         "<QQQIIIIII", 0, 0, 0, len(copies) if count is None else count, 0,
-        stages, stage_bytes, 0, 0,
+        *ring, 0, 0,
     )  # fmt: skip
     items = b"".join(struct.pack("<QQQ", *copy) for copy in copies)
     return (header + items).ljust(
@@ -66,16 +69,15 @@ def compact_parameters(
     bases: tuple[int, int],
     offsets: Iterable[tuple[int, int]],
     size: int,
-    suffix: str = "4k",
     *,
+    suffix: str = "4k",
     unit_shift: int = 0,
-    stages: int = 4,
-    stage_bytes: int = 4096,
+    ring: Ring = (4, 4096),
 ) -> bytes:
     """The parameter of a kernel of compact items."""
     items = [struct.pack("<II", *offset) for offset in offsets]
     header = struct.pack(
-        "<QQQIIIIII", *bases, size, len(items), unit_shift, stages, stage_bytes, 0, 0
+        "<QQQIIIIII", *bases, size, len(items), unit_shift, *ring, 0, 0
     )
     return (header + b"".join(items)).ljust(
         description("plain", "compact", suffix).parameter_bytes, b"\0"

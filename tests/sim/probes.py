@@ -7,6 +7,10 @@ answers of two drivers can be compared. The answers of a real one are recorded
 beside this file; conformance_test.py holds the simulated driver against them.
 
     python3 tests/sim/probes.py [--library libcuda.so.1] [PROBE...] > answers.json
+
+Probes that a file of answers lacks are recorded into it by
+
+    python3 tests/sim/probes.py --missing --into tests/sim/recorded_driver_580.json
 """
 
 from __future__ import annotations
@@ -17,10 +21,12 @@ import json
 import mmap
 import os
 import signal
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 MIB = 1 << 20
@@ -1677,28 +1683,43 @@ def during_capture(
     """What each call answers, and what became of the capture."""
 
     def ask(question: Callable[[int], Answer]) -> Callable[[], Answer]:
-        def run() -> Answer:
-            context = start()
-            prepare()
-            on = stream(flags)
-            need("cuStreamBeginCapture_v2", on, mode)
-
-            def do() -> Answer:
-                need("cuCtxSetCurrent", context)
-                value = ctypes.c_int(thread_mode)
-                need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
-                answer = question(on)
-                need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
-                return answer
-
-            answer = do() if where == "same thread" else in_thread(do)
-            return [answer, capture_status(on), end_capture(on)]
-
-        return run
+        return during_capture_question(
+            lambda: question, flags, mode, where, thread_mode
+        )
 
     return each(
         **{name: ask(question) for name, question in calls_during_capture().items()}
     )
+
+
+def during_capture_question(
+    make: Callable[[], Callable[[int], Answer]],
+    flags: int,
+    mode: int,
+    where: str,
+    thread_mode: int,
+) -> Callable[[], Answer]:
+    """One such question; it is made before the capture begins."""
+
+    def run() -> Answer:
+        context = start()
+        prepare()
+        question = make()
+        on = stream(flags)
+        need("cuStreamBeginCapture_v2", on, mode)
+
+        def do() -> Answer:
+            need("cuCtxSetCurrent", context)
+            value = ctypes.c_int(thread_mode)
+            need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+            answer = question(on)
+            need("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+            return answer
+
+        answer = do() if where == "same thread" else in_thread(do)
+        return [answer, capture_status(on), end_capture(on)]
+
+    return run
 
 
 @probe
@@ -2084,7 +2105,559 @@ def what_waits() -> Answer:
     )
 
 
+# Modules and launches ------------------------------------------------------------
+
+# As much of kvswap's kernels as these questions need: what the host code of the
+# simulated driver does too. The first item's first eight bytes are copied, if there
+# are items; the other kernel does nothing that shows.
+PTX = """
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry kvswap_plain_sized_4k(.param .align 8 .b8 p[4080])
+.maxntid 1024, 1, 1
+{
+    .reg .pred %empty;
+    .reg .b32 %count;
+    .reg .b64 %from, %to, %word;
+    ld.param.u32 %count, [p+24];
+    setp.eq.u32 %empty, %count, 0;
+    @%empty bra DONE;
+    ld.param.u64 %from, [p+48];
+    ld.param.u64 %to, [p+56];
+    ld.global.u64 %word, [%from];
+    st.global.u64 [%to], %word;
+DONE:
+    ret;
+}
+.visible .entry kvswap_bulk_sized_4k(.param .align 8 .b8 p[4080])
+.maxntid 32, 1, 1
+{
+    .reg .b32 %count;
+    .shared .align 8 .b8 barriers[256];
+    ld.param.u32 %count, [p+24];
+    st.volatile.shared.u32 [barriers], %count;
+    ret;
+}
+"""
+PARAMETER_BYTES = 4080
+WORD = 8
+# Of the simulated bulk kernel's ring: two stages of 128 bytes.
+RING_BYTES = 256
+
+
+def load(image: bytes | None = None) -> int:
+    return out("cuModuleLoadData", PTX.encode() if image is None else image)
+
+
+def function(module: int, kind: str = "plain") -> int:
+    return out("cuModuleGetFunction", module, f"kvswap_{kind}_sized_4k".encode())
+
+
+def parameter(*copies: tuple[int, int]) -> Any:
+    """The kernels' parameter, for copies of a word from source to destination."""
+    content = struct.pack("<QQQIIIIII", 0, 0, 0, len(copies), 0, 2, 128, 0, 0)
+    for source, destination in copies:
+        content += struct.pack("<QQQ", source, destination, WORD)
+    return ctypes.create_string_buffer(content, PARAMETER_BYTES)
+
+
+def launch(
+    handle: int,
+    buffer: Any,
+    on: int = 0,
+    *,
+    grid: tuple[int, int, int] = (1, 1, 1),
+    block: tuple[int, int, int] = (32, 1, 1),
+    shared: int = 0,
+) -> int:
+    pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
+    shape = [*grid, *block, shared]
+    return call("cuLaunchKernel", handle, *shape, on, pointers, None)
+
+
+def function_attribute(handle: int, attribute: int) -> list[int]:
+    value = ctypes.c_int(-7)
+    return [
+        call("cuFuncGetAttribute", ctypes.byref(value), attribute, handle),
+        value.value,
+    ]
+
+
+@probe
+def module_images() -> Answer:
+    """What a driver says to an image."""
+
+    def ask(image: bytes | None) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            return call("cuModuleLoadData", ctypes.byref(ctypes.c_void_p()), image)
+
+        return run
+
+    def ptx(old: str, new: str) -> bytes:
+        assert old in PTX
+        return PTX.replace(old, new).encode()
+
+    def null_module() -> Answer:
+        start()
+        return call("cuModuleLoadData", None, PTX.encode())
+
+    def without_context() -> Answer:
+        need("cuInit", 0)
+        return call("cuModuleLoadData", ctypes.byref(ctypes.c_void_p()), PTX.encode())
+
+    with open(sys.executable, "rb") as file:
+        program = file.read()
+    return each(
+        **{
+            "ptx": ask(PTX.encode()),
+            "null image": ask(None),
+            "null module": null_module,
+            "without context": without_context,
+            "empty": ask(b""),
+            "text": ask(b"no image at all"),
+            "another ELF file": ask(program),
+            "version 99.0": ask(ptx(".version 7.0", ".version 99.0")),
+            "no version": ask(ptx(".version 7.0", "")),
+            "no target": ask(ptx(".target sm_75", "")),
+            "newer device": ask(
+                ptx(".version 7.0\n.target sm_75", ".version 8.7\n.target sm_120")
+            ),
+            "older version than its target": ask(ptx("sm_75", "sm_90")),
+            "another device alone": ask(
+                ptx(".version 7.0\n.target sm_75", ".version 8.7\n.target sm_100a")
+            ),
+            "this device alone": ask(
+                ptx(".version 7.0\n.target sm_75", ".version 8.0\n.target sm_90a")
+            ),
+        }
+    )
+
+
+@probe
+def module_functions() -> Answer:
+    context = start()
+    module = load()
+    word = ctypes.byref(ctypes.c_void_p())
+    get = "cuModuleGetFunction"
+    plain, bulk = function(module), function(module, "bulk")
+    most = 232448
+    answer: dict[str, Any] = {
+        "no such name": call(get, word, module, b"no_such_kernel"),
+        "empty name": call(get, word, module, b""),
+        "same again": function(module) == plain,
+        "attributes": {
+            kind: [function_attribute(handle, number) for number in (0, 1, 6, 8, 9)]
+            for kind, handle in (("plain", plain), ("bulk", bulk))
+        },
+        "unknown attribute": function_attribute(plain, 99)[0],
+        "set": {
+            f"{name} {attribute} {value}": [
+                call("cuFuncSetAttribute", handle, attribute, value & 0xFFFFFFFF),
+                function_attribute(handle, attribute),
+            ]
+            for name, handle in (("plain", plain), ("bulk", bulk))
+            for attribute, value in (
+                (8, 0),
+                (8, most - 256),
+                (8, most - 255),
+                (8, most),
+                (8, most + 1),
+                (8, -1),
+                (9, 100),
+                (9, 101),
+                (9, -1),
+                (9, -2),
+                (0, 64),
+                (99, 1),
+            )
+        },
+        "unload": call("cuModuleUnload", module),
+    }
+    need("cuCtxSetCurrent", 0)
+    need("cuCtxSetCurrent", context)
+    module = load()
+    need("cuCtxSetCurrent", 0)
+    answer["get without context"] = call(get, word, module, b"kvswap_plain_sized_4k")
+    answer["unload without context"] = call("cuModuleUnload", module)
+    return answer
+
+
+@probe
+def module_handles() -> Answer:
+    """Handles and arguments that might end the process."""
+
+    def ask(question: Callable[[int, Any], Answer]) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            return question(load(), ctypes.byref(ctypes.c_void_p()))
+
+        return run
+
+    get = "cuModuleGetFunction"
+    name = b"kvswap_plain_sized_4k"
+    return each(
+        **{
+            "get null module": ask(lambda module, word: call(get, word, None, name)),
+            "get null name": ask(lambda module, word: call(get, word, module, None)),
+            "get null function": ask(
+                lambda module, word: call(get, None, module, name)
+            ),
+            "unload null": ask(lambda module, word: call("cuModuleUnload", None)),
+            "attribute of null": ask(lambda module, word: function_attribute(0, 0)[0]),
+            "set attribute of null": ask(
+                lambda module, word: call("cuFuncSetAttribute", None, 8, 0)
+            ),
+            "launch null": ask(lambda module, word: launch(0, parameter())),
+        }
+    )
+
+
+@probe
+def launch_arguments() -> Answer:
+    context = start()
+    module = load()
+    plain, bulk = function(module), function(module, "bulk")
+    on = stream()
+    shapes: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "grid 0": {"grid": (0, 1, 1)},
+        "grid y 0": {"grid": (1, 0, 1)},
+        "grid z 0": {"grid": (1, 1, 0)},
+        "grid x above": {"grid": (1 << 31, 1, 1)},
+        "grid y 65535": {"grid": (1, 65535, 1)},
+        "grid y above": {"grid": (1, 65536, 1)},
+        "grid z above": {"grid": (1, 1, 65536)},
+        "block 0": {"block": (0, 1, 1)},
+        "block 1024": {"block": (1024, 1, 1)},
+        "block above": {"block": (1025, 1, 1)},
+        "block product above": {"block": (512, 2, 2)},
+        "block z above": {"block": (1, 1, 65)},
+        "shared 49152": {"shared": 49152},
+        "shared above": {"shared": 49153},
+        "shared far above": {"shared": 1 << 24},
+    }
+    answer: dict[str, Any] = {
+        name: launch(plain, parameter(), on, **shape) for name, shape in shapes.items()
+    }
+    answer["bulk 32"] = launch(bulk, parameter(), on, shared=RING_BYTES)
+    answer["bulk 33"] = launch(bulk, parameter(), on, block=(33, 1, 1), shared=512)
+    answer["bulk above 48 KiB with its own"] = launch(
+        bulk, parameter(), on, shared=49152 - 255
+    )
+    need("cuFuncSetAttribute", bulk, 8, 65536)
+    answer["bulk 64 KiB"] = launch(bulk, parameter(), on, shared=65536)
+    answer["bulk above 64 KiB"] = launch(bulk, parameter(), on, shared=65537)
+    need("cuFuncSetAttribute", bulk, 8, 512)
+    answer["bulk above 512"] = launch(bulk, parameter(), on, shared=513)
+    answer["end"] = call("cuStreamSynchronize", on)
+    for handle in (0, 1, 2):
+        answer[f"stream {handle}"] = launch(plain, parameter(), handle)
+    need("cuCtxSynchronize")
+    other = out("cuCtxCreate_v2", 0, 0)
+    answer["in another context"] = launch(plain, parameter(), 0)
+    foreign = stream()
+    answer["on its stream"] = launch(plain, parameter(), foreign)
+    answer["on its own stream"] = launch(plain, parameter(), on)
+    need("cuCtxSetCurrent", context)
+    answer["on another context's stream"] = launch(plain, parameter(), foreign)
+    need("cuCtxDestroy_v2", other)
+    # One for the context that was created, one for the first.
+    need("cuCtxPopCurrent_v2", None)
+    need("cuCtxPopCurrent_v2", None)
+    answer["without context"] = launch(plain, parameter(), 0)
+    answer["without context on its stream"] = launch(plain, parameter(), on)
+    need("cuCtxSetCurrent", context)
+    answer["synchronize"] = call("cuCtxSynchronize")
+    return answer
+
+
+@probe
+def launch_parameters() -> Answer:
+    """Forms of parameters, some of which might end the process."""
+
+    def ask(form: str) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            plain = function(load())
+            buffer = parameter()
+            pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
+            difference = {"extra short": -8, "extra long": 8}.get(form, 0)
+            size = ctypes.c_size_t(PARAMETER_BYTES + difference)
+            extra = (ctypes.c_void_p * 5)(
+                1, ctypes.addressof(buffer), 2, ctypes.addressof(size), 0
+            )
+            code = call(
+                "cuLaunchKernel",
+                plain,
+                *(1, 1, 1, 32, 1, 1, 0, 0),
+                pointers if form in {"parameters", "both"} else None,
+                extra if form in {"both"} or form.startswith("extra") else None,
+            )
+            return [code, call("cuCtxSynchronize")]
+
+        return run
+
+    forms = ("parameters", "none", "both", "extra", "extra short", "extra long")
+    return each(**{form: ask(form) for form in forms})
+
+
+@probe
+def launch_memory() -> Answer:
+    """What a kernel may read and write: how its context ends."""
+
+    def address_of(kind: str) -> int:
+        if kind == "null":
+            return 0
+        if kind == "wild":
+            return wild_address()
+        if kind == "device":
+            return device_memory()
+        if kind == "pinned":
+            return pinned_memory()
+        if kind == "managed":
+            return out("cuMemAllocManaged", MIB, 1)
+        if kind == "pool":
+            return out("cuMemAllocAsync", MIB, 0)
+        if kind in {"registered", "read only"}:
+            address = pageable_memory()
+            flags = 8 if kind == "read only" else 0
+            need("cuMemHostRegister_v2", address, MIB, flags)
+            return address
+        address = reserve(2 * MIB)
+        if kind != "reserved":
+            access = {"mapped": 3, "mapped to read": 1, "no access": None}[kind]
+            map_memory(address, 2 * MIB, access)
+        return address
+
+    def ask(kind: str, writes: bool, shift: int = 0) -> Callable[[], Answer]:
+        def run() -> Answer:
+            start()
+            plain = function(load())
+            good, asked = device_memory(), address_of(kind) + shift
+            copy = (good, asked) if writes else (asked, good)
+            code = launch(plain, parameter(copy))
+            return [code, call("cuCtxSynchronize")]
+
+        return run
+
+    kinds = (
+        "null",
+        "wild",
+        "device",
+        "pinned",
+        "managed",
+        "pool",
+        "registered",
+        "read only",
+        "mapped",
+        "mapped to read",
+        "no access",
+        "reserved",
+    )
+    questions = {f"read {kind}": ask(kind, False) for kind in kinds}
+    questions |= {f"write {kind}": ask(kind, True) for kind in kinds}
+    return each(**questions)
+
+
+@probe
+def after_a_mistake_of_a_kernel() -> Answer:
+    """What calls answer in a context that a kernel ended."""
+
+    def calls() -> dict[str, Callable[[dict[str, int], Any], Answer]]:
+        return {
+            "stream synchronize": lambda p, w: call("cuStreamSynchronize", p["other"]),
+            "stream query": lambda p, w: call("cuStreamQuery", p["other"]),
+            "context synchronize": lambda p, w: call("cuCtxSynchronize"),
+            "event query": lambda p, w: call("cuEventQuery", p["event"]),
+            "event synchronize": lambda p, w: call("cuEventSynchronize", p["event"]),
+            "event record": lambda p, w: call("cuEventRecord", p["event"], p["other"]),
+            "event wait": lambda p, w: call(
+                "cuStreamWaitEvent", p["other"], p["event"], 0
+            ),
+            "event create": lambda p, w: call("cuEventCreate", w, 2),
+            "event destroy": lambda p, w: call("cuEventDestroy_v2", p["event"]),
+            "stream create": lambda p, w: call("cuStreamCreate", w, 1),
+            "stream destroy": lambda p, w: call("cuStreamDestroy_v2", p["other"]),
+            "capture status": lambda p, w: call("cuStreamIsCapturing", p["other"], w),
+            "stream context": lambda p, w: call("cuStreamGetCtx", p["other"], w),
+            "copy": lambda p, w: call(
+                "cuMemcpyAsync", p["device"], p["pinned"], 64, p["other"]
+            ),
+            "allocate": lambda p, w: call("cuMemAlloc_v2", w, 64),
+            "allocate host": lambda p, w: call("cuMemHostAlloc", w, 64, 0),
+            "free": lambda p, w: call("cuMemFree_v2", p["device"]),
+            "free host": lambda p, w: call("cuMemFreeHost", p["pinned"]),
+            "load": lambda p, w: call("cuModuleLoadData", w, PTX.encode()),
+            "get function": lambda p, w: call(
+                "cuModuleGetFunction", w, p["module"], b"kvswap_plain_sized_4k"
+            ),
+            "launch": lambda p, w: launch(p["plain"], parameter(), p["other"]),
+            "unload": lambda p, w: call("cuModuleUnload", p["module"]),
+            "context id": lambda p, w: call("cuCtxGetId", p["context"], w),
+            "current": lambda p, w: call("cuCtxGetCurrent", w),
+            "device": lambda p, w: call("cuCtxGetDevice", w),
+            "pointer attributes": lambda p, w: attributes(p["device"], p["device"]),
+            "retain": lambda p, w: call("cuDevicePrimaryCtxRetain", w, 0),
+            "create context": lambda p, w: call("cuCtxCreate_v2", w, 0, 0),
+        }
+
+    def ask(question: Callable[[dict[str, int], Any], Answer]) -> Callable[[], Answer]:
+        def run() -> Answer:
+            prepared = {"context": start()}
+            prepared["module"] = load()
+            prepared["plain"] = function(prepared["module"])
+            prepared["device"] = device_memory()
+            prepared["pinned"] = pinned_memory()
+            prepared["other"] = stream()
+            prepared["event"] = out("cuEventCreate", 2)
+            need("cuEventRecord", prepared["event"], prepared["other"])
+            need("cuCtxSynchronize")
+            mistake = parameter((0, prepared["device"]))
+            need("cuLaunchKernel", prepared["plain"], *(1, 1, 1, 32, 1, 1, 0, 0),
+                 (ctypes.c_void_p * 1)(ctypes.addressof(mistake)), None)  # fmt: skip
+            ended = call("cuCtxSynchronize")
+            return [ended, question(prepared, ctypes.byref(ctypes.c_uint64()))]
+
+        return run
+
+    return each(**{name: ask(question) for name, question in calls().items()})
+
+
+@probe
+def captured_launch() -> Answer:
+    """Its node, and whose parameters a replay uses."""
+    start()
+    plain = function(load())
+    device, pinned = device_memory(), pinned_memory()
+    on = stream()
+    ctypes.memset(pinned, 1, WORD)
+    buffer = parameter((pinned, device))
+    need("cuStreamBeginCapture_v2", on, 0)
+    answer: dict[str, Any] = {"launch": launch(plain, buffer, on)}
+    ctypes.memset(buffer, 0, PARAMETER_BYTES)
+    graph = ctypes.c_void_p()
+    need("cuStreamEndCapture", on, ctypes.byref(graph))
+    nodes, count = (ctypes.c_void_p * 4)(), ctypes.c_size_t(4)
+    need("cuGraphGetNodes", graph, nodes, ctypes.byref(count))
+    kind = ctypes.c_int(-1)
+    need("cuGraphNodeGetType", ctypes.c_void_p(nodes[0]), ctypes.byref(kind))
+    answer["nodes"] = [count.value, kind.value]
+    executable = out("cuGraphInstantiateWithFlags", graph, 0)
+    back = pinned_memory()
+    for value in (2, 3):
+        ctypes.memset(pinned, value, WORD)
+        need("cuGraphLaunch", executable, on)
+        need("cuStreamSynchronize", on)
+        need("cuMemcpy", back, device, WORD)
+        answer[f"replay {value}"] = ctypes.string_at(back, 1)[0]
+    return answer
+
+
+def module_calls_during_capture() -> dict[str, Callable[[int], Answer]]:
+    word = ctypes.byref(ctypes.c_void_p())
+    module = load()
+    plain = function(module)
+    return {
+        "load": lambda on: call("cuModuleLoadData", word, PTX.encode()),
+        "get function": lambda on: call(
+            "cuModuleGetFunction", word, module, b"kvswap_bulk_sized_4k"
+        ),
+        "get attribute": lambda on: function_attribute(plain, 8),
+        "set attribute": lambda on: call("cuFuncSetAttribute", plain, 8, 512),
+        "unload": lambda on: call("cuModuleUnload", module),
+        "launch": lambda on: launch(plain, parameter(), on),
+        "launch elsewhere": lambda on: launch(plain, parameter(), _PREPARED["other"]),
+        "launch legacy": lambda on: launch(plain, parameter(), 0),
+        "launch wrongly": lambda on: launch(plain, parameter(), on, grid=(0, 1, 1)),
+    }
+
+
+MODULE_CALLS = (
+    "load",
+    "get function",
+    "get attribute",
+    "set attribute",
+    "unload",
+    "launch",
+    "launch elsewhere",
+    "launch legacy",
+    "launch wrongly",
+)
+
+
+def modules_during_capture(
+    flags: int, mode: int, where: str = "same thread", thread_mode: int = 0
+) -> Answer:
+    def ask(name: str) -> Callable[[], Answer]:
+        return during_capture_question(
+            lambda: module_calls_during_capture()[name], flags, mode, where, thread_mode
+        )
+
+    return each(**{name: ask(name) for name in MODULE_CALLS})
+
+
+@probe
+def modules_during_global_capture() -> Answer:
+    return modules_during_capture(1, 0)
+
+
+@probe
+def modules_during_global_capture_of_blocking_stream() -> Answer:
+    return modules_during_capture(0, 0)
+
+
+@probe
+def modules_during_global_capture_in_other_thread() -> Answer:
+    return modules_during_capture(1, 0, "other thread")
+
+
+@probe
+def modules_during_relaxed_capture() -> Answer:
+    return modules_during_capture(1, 2)
+
+
 # Two devices --------------------------------------------------------------------
+
+
+@probe
+def launch_on_peers_memory() -> Answer:
+    def ask(enabled: bool, pool: bool, writes: bool) -> Callable[[], Answer]:
+        def run() -> Answer:
+            need("cuInit", 0)
+            if out("cuDeviceGetCount") & 0xFFFFFFFF < 2:
+                return "one device"
+            first = out("cuDevicePrimaryCtxRetain", 0)
+            second = out("cuDevicePrimaryCtxRetain", 1)
+            need("cuCtxSetCurrent", second)
+            far = out("cuMemAllocAsync", MIB, 0) if pool else device_memory()
+            need("cuCtxSynchronize")
+            need("cuCtxSetCurrent", first)
+            if enabled:
+                need("cuCtxEnablePeerAccess", second, 0)
+            near = device_memory()
+            plain = function(load())
+            copy = (near, far) if writes else (far, near)
+            code = launch(plain, parameter(copy))
+            return [code, call("cuCtxSynchronize")]
+
+        return run
+
+    return each(
+        **{
+            " ".join(
+                (
+                    "write" if writes else "read",
+                    "pool" if pool else "memory",
+                    "with access" if enabled else "without access",
+                )
+            ): ask(enabled, pool, writes)
+            for enabled in (False, True)
+            for pool in (False, True)
+            for writes in (False, True)
+        }
+    )
 
 
 @probe
@@ -2153,11 +2726,26 @@ def main() -> None:
         default=os.environ.get("KVSWAP_LIBCUDA") or "libcuda.so.1",
         help="the driver: a file, or a name for dlopen",
     )
+    parser.add_argument(
+        "--into", type=Path, help="a file of answers to bring up to date"
+    )
+    parser.add_argument(
+        "--missing", action="store_true", help="only what that file has no answers to"
+    )
     parser.add_argument("probes", nargs="*", help="which; all where none")
     options = parser.parse_args()
     _LIBRARY = options.library
-    json.dump(run(options.probes), sys.stdout, indent=1, sort_keys=True)
-    sys.stdout.write("\n")
+    known = json.loads(options.into.read_text()) if options.into else {}
+    names = options.probes
+    if options.missing:
+        names = sorted(set(names or _PROBES) - set(known))
+        if not names:
+            parser.exit(0, "nothing is missing\n")
+    text = json.dumps({**known, **run(names)}, indent=1, sort_keys=True) + "\n"
+    if options.into:
+        options.into.write_text(text)
+    else:
+        sys.stdout.write(text)
 
 
 if __name__ == "__main__":

@@ -29,10 +29,9 @@ const Parameters& ParametersOf(const cuda_sim_launch& launch) {
 template <typename Parameters>
 bool CheckCount(const Parameters& parameters, HostMemoryAccess* memory) {
   if (parameters.header.count <= Parameters::kCapacity) return true;
-  memory->Fail(kLaunchFailed,
-               std::to_string(parameters.header.count) +
-                   " items, and the parameters have room for " +
-                   std::to_string(Parameters::kCapacity));
+  memory->Fail(kLaunchFailed, std::to_string(parameters.header.count) +
+                                  " items, and the parameters have room for " +
+                                  std::to_string(Parameters::kCapacity));
   return false;
 }
 
@@ -105,9 +104,10 @@ inline bool CheckChunk(const Chunk& chunk, HostMemoryAccess* memory) {
   if ((chunk.source | chunk.destination | chunk.size) % kBulkAlignment == 0) {
     return true;
   }
-  memory->Fail(kMisalignedAddress,
-               "a bulk copy whose addresses and size are not all multiples of " +
-                   std::to_string(kBulkAlignment));
+  memory->Fail(
+      kMisalignedAddress,
+      "a bulk copy whose addresses and size are not all multiples of " +
+          std::to_string(kBulkAlignment));
   return false;
 }
 

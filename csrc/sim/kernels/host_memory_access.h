@@ -59,8 +59,8 @@ class HostMemoryAccess {
     if (address - window->begin < window->size) return true;
     window->begin = address;
     window->size = 0;
-    window->memory = static_cast<char*>(launch_.reach(
-        launch_.context, address, window->writes, &window->size));
+    window->memory = static_cast<char*>(
+        launch_.reach(launch_.context, address, window->writes, &window->size));
     ended_ = window->memory == nullptr;
     return !ended_;
   }

@@ -19,22 +19,24 @@ constexpr unsigned kAnySharedBytes = 1 << 20;
 constexpr int kOldestForPlain = 50;
 constexpr int kOldestForBulk = 90;
 
-#define KVSWAP_SIM_PLAIN_KERNEL(name, Item, parameter_bytes)              \
-  {#name,                                                                 \
-   {sizeof(CopyParameters<Item, parameter_bytes>), kPlainThreads,         \
-    kAnySharedBytes, kOldestForPlain,                                     \
+#define KVSWAP_SIM_PLAIN_KERNEL(name, Item, parameter_bytes)      \
+  {#name,                                                         \
+   {sizeof(CopyParameters<Item, parameter_bytes>), kPlainThreads, \
+    kAnySharedBytes, kOldestForPlain,                             \
     &RunPlain<CopyParameters<Item, parameter_bytes>>}},
-#define KVSWAP_SIM_BULK_KERNEL(name, Item, parameter_bytes)              \
-  {#name,                                                                \
-   {sizeof(CopyParameters<Item, parameter_bytes>), kBulkThreads,         \
-    kAnySharedBytes, kOldestForBulk,                                     \
+#define KVSWAP_SIM_BULK_KERNEL(name, Item, parameter_bytes)      \
+  {#name,                                                        \
+   {sizeof(CopyParameters<Item, parameter_bytes>), kBulkThreads, \
+    kAnySharedBytes, kOldestForBulk,                             \
     &RunBulk<CopyParameters<Item, parameter_bytes>>}},
 
 const NamedKernel kKernels[] = {
     KVSWAP_PLAIN_KERNELS(KVSWAP_SIM_PLAIN_KERNEL, 4k, kSmallParameterBytes)
-    KVSWAP_PLAIN_KERNELS(KVSWAP_SIM_PLAIN_KERNEL, 32k, kLargeParameterBytes)
-    KVSWAP_BULK_KERNELS(KVSWAP_SIM_BULK_KERNEL, 4k, kSmallParameterBytes)
-    KVSWAP_BULK_KERNELS(KVSWAP_SIM_BULK_KERNEL, 32k, kLargeParameterBytes)};
+        KVSWAP_PLAIN_KERNELS(KVSWAP_SIM_PLAIN_KERNEL, 32k, kLargeParameterBytes)
+            KVSWAP_BULK_KERNELS(KVSWAP_SIM_BULK_KERNEL, 4k,
+                                kSmallParameterBytes)
+                KVSWAP_BULK_KERNELS(KVSWAP_SIM_BULK_KERNEL, 32k,
+                                    kLargeParameterBytes)};
 
 }  // namespace
 }  // namespace kvswap::kernels
