@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kvswap.benchmark import many_ranges
 from kvswap.benchmark.c_abi import CAbi
@@ -14,8 +14,8 @@ from kvswap.benchmark.output import Row, table_lines
 from kvswap.benchmark.pools import Blocks
 from kvswap.benchmark.session import Session
 
-_MANY = 8192
-_MANY_SIZES = (2 * KIB, 8 * KIB, 32 * KIB)
+MANY = 8192
+MANY_SIZES = (2 * KIB, 8 * KIB, 32 * KIB)
 _ONE_SIZES = (4 * KIB, 64 * KIB, MIB)
 BARE = "cuMemcpyAsync by ctypes"
 
@@ -38,19 +38,27 @@ class BareCopy(NotKvswap):
             raise RuntimeError(f"cuMemcpyAsync: error {code}")
 
 
-def run(session: Session, ranges: int = many_ranges.RANGES) -> None:
+def run(
+    session: Session,
+    many: int = MANY,
+    sizes: Sequence[int] = MANY_SIZES,
+    *,
+    ranges: int = many_ranges.RANGES,
+) -> None:
     """Measures; rows go to the session.
 
     Args:
         session: takes the results.
-        ranges: mappings that blocks of one call lie in.
+        many: blocks of a call.
+        sizes: of these blocks.
+        ranges: mappings that the blocks of one call lie in.
     """
     library = CAbi()
     places = [
         Cell(direction, size, count)
-        for count, sizes in ((1, _ONE_SIZES), (_MANY, _MANY_SIZES))
+        for count, its_sizes in ((1, _ONE_SIZES), (many, sizes))
         for direction in (H2D, D2H)
-        for size in sizes
+        for size in its_sizes
     ]
     for cell, deadline in session.in_time(places):
         blocks = session.workshop.pools.blocks(cell)
