@@ -75,12 +75,12 @@ def run_benchmark(*arguments: str) -> dict[str, Any]:
         Its status, what it printed as JSON, and on stderr.
     """
     from kvswap import bench
-    from kvswap.benchmark import submission
+    from kvswap.benchmark import many_ranges
     from kvswap.benchmark.arguments import parse_arguments
     from kvswap.benchmark.rounds import TimeBudget
 
     # Each mapping takes a while there.
-    submission.run.__kwdefaults__["ranges"] = 20
+    many_ranges.RANGES = 20
     options = parse_arguments([*arguments, "--json"])
     driver = CudaDriver()
     output, errors = io.StringIO(), io.StringIO()

@@ -31,8 +31,9 @@ class RangeBlocks:
     count: int
 
 
-def run(session: Session, library: CAbi, ranges: int = RANGES) -> list[Row]:
-    """Measures calls over so many mappings; rows go to the session."""
+def run(session: Session, library: CAbi) -> list[Row]:
+    """Measures calls over RANGES mappings; rows go to the session."""
+    ranges = RANGES
     gpu, pools = session.workshop.gpu, session.workshop.pools
     cell = Cell(H2D, _BLOCK, ranges)
     driver = gpu.driver

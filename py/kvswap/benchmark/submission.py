@@ -42,8 +42,6 @@ def run(
     session: Session,
     many: int = MANY,
     sizes: Sequence[int] = MANY_SIZES,
-    *,
-    ranges: int = many_ranges.RANGES,
 ) -> None:
     """Measures; rows go to the session.
 
@@ -51,7 +49,6 @@ def run(
         session: takes the results.
         many: blocks of a call.
         sizes: of these blocks.
-        ranges: mappings that the blocks of one call lie in.
     """
     library = CAbi()
     places = [
@@ -78,9 +75,9 @@ def run(
         _add_costs(rows)
     if session.budget.seconds_left > 0:
         try:
-            _add_costs(many_ranges.run(session, library, ranges))
+            _add_costs(many_ranges.run(session, library))
         except Exception as error:  # the rest has been measured
-            session.fail(f"{ranges:,} mappings: {type(error).__name__}: {error}")
+            session.fail(f"many mappings: {type(error).__name__}: {error}")
 
 
 def _makers(
