@@ -10,10 +10,10 @@ import json
 import time
 from typing import Any
 
-from kvswap.benchmark.cells import Cell
+from kvswap.benchmark.cells import D2D, D2H, H2D, Cell
 from kvswap.benchmark.gpu import Gpu
 from kvswap.benchmark.methods import TorchCopies
-from kvswap.benchmark.pools import Pools
+from kvswap.benchmark.pools import Blocks, Pools
 from kvswap.testing.cuda_driver import CudaDriver
 
 
@@ -101,20 +101,29 @@ def run_benchmark(*arguments: str) -> dict[str, Any]:
     }
 
 
-def look_at_blocks(direction: str) -> dict[str, Any]:
-    """What the benchmark finds of blocks that were not copied, were, and were spoilt."""
+def look_at_blocks() -> dict[str, dict[str, str | None]]:
+    """What is found of blocks that were not copied, were, and were spoilt.
+
+    Returns:
+        For each direction.
+    """
     driver = CudaDriver()
     with driver.primary_context(0):
         gpu = SimulatedGpu()
         try:
             pools = Pools(gpu, 1 << 16, seed=1)
-            (blocks,) = pools.blocks(Cell(direction, 1000, 10))
-            blocks.clear()
-            found = {"cleared": blocks.wrong()}
-            TorchCopies(blocks, 0).submit()
-            found["copied"] = blocks.wrong()
-            blocks.target[blocks.target_ids[7]][-1] += 1
-            found["spoilt"] = blocks.wrong()
+            return {
+                direction: _look_at(pools.blocks(Cell(direction, 1000, 10))[0])
+                for direction in (H2D, D2H, D2D)
+            }
         finally:
             gpu.close()
-    return found
+
+
+def _look_at(blocks: Blocks) -> dict[str, str | None]:
+    blocks.clear()
+    cleared = blocks.wrong()
+    TorchCopies(blocks, 0).submit()
+    copied = blocks.wrong()
+    blocks.target[blocks.target_ids[7]][-1] += 1
+    return {"cleared": cleared, "copied": copied, "spoilt": blocks.wrong()}
