@@ -566,7 +566,9 @@ typedef struct kvswap_kernel_info {
 KVSWAP_API int kvswap_get_kernel_info(kvswap_kernel_info* info);
 
 /* Sets the process's policy for all GPUs; NULL: back to each GPU family's own.
- * The rules are copied. Calls that run meanwhile use the one or the other. */
+ * The rules are copied. Calls that run meanwhile use the one or the other.
+ * Where a rule is wrong, result->message tells which and why, and the policy
+ * stays as it was. */
 KVSWAP_API int kvswap_set_policy(const kvswap_policy* policy,
                                  kvswap_result* result);
 

@@ -29,7 +29,11 @@ STABLE_LABELS = {
     "//toolchains/cuda:abi_matrix.bzl%abi_matrix_test": "any existing test, once per toolkit",
     "//toolchains/cuda:abi_matrix.bzl%further_toolkits_suite": "the rows outside the matrix",
     "//toolchains/cuda:custom_toolkit": "flag: your own toolkit",
+    "//toolchains/cuda:device_kernels": "flag: whether libkvswap holds device kernels",
     "//toolchains/cuda:headers": "`<cuda.h>` of the selected toolkit",
+    "//toolchains/cuda:nvrtc.bzl%NvrtcInfo": "provider of compilers of device code",
+    "//toolchains/cuda:nvrtc.bzl%cuda_nvrtc": "rule: the NVRTC of a toolkit of your own",
+    "//toolchains/cuda:nvrtc_toolchain_type": "toolchain type of compilers of device code",
     "//toolchains/cuda:toolchain_type": "toolchain type of toolkits",
     "//toolchains/cuda:toolkit": "flag: which toolkit",
     "//toolchains/cuda:toolkit.bzl%CudaToolkitInfo": "provider of toolkits",
@@ -52,6 +56,7 @@ STABLE_LABELS = {
 INTERNAL_LABELS = {
     "//tests:pytest_main.py": "`main` of the tests that abi_matrix_py_test makes",
     "//toolchains/cuda:checked_custom_toolkit": "behind the toolchain of the custom toolkit",
+    "//toolchains/cuda:custom_nvrtc": "behind the toolchain of the custom toolkit",
     "//toolchains/cuda:none_toolkit": "behind the toolchain of no toolkit",
 } | {
     "//toolchains/python:is_" + version: "behind the default of the flag `headers`"

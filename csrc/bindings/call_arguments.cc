@@ -10,7 +10,7 @@ struct Parameter {
   py::handle CallArguments::* member;
 };
 
-constexpr size_t kParameterCount = 8;
+constexpr size_t kParameterCount = 11;
 constexpr size_t kPositionalCount = 3;  // the first ones, and required
 
 const Parameter* GetParameters() {
@@ -23,6 +23,9 @@ const Parameter* GetParameters() {
       {Intern("src_access"), &CallArguments::src_access},
       {Intern("max_batch"), &CallArguments::max_batch},
       {Intern("strict"), &CallArguments::strict},
+      {Intern("priority"), &CallArguments::priority},
+      {Intern("policy"), &CallArguments::policy},
+      {Intern("prefer_overlap"), &CallArguments::prefer_overlap},
   };
   return parameters;
 }

@@ -22,12 +22,15 @@ struct CallArguments {
   py::handle src_access;
   py::handle max_batch;
   py::handle strict;
+  py::handle priority;
+  py::handle policy;
+  py::handle prefer_overlap;
 };
 
 // Sorts the arguments of a METH_FASTCALL | METH_KEYWORDS call by name. Throws
 // TypeError as Python does for a def of
 //   function(src_ptrs, dst_ptrs, sizes, *, stream, engine, src_access,
-//            max_batch, strict)
+//            max_batch, strict, priority, policy, prefer_overlap)
 CallArguments ParseCallArguments(const char* function, PyObject* const* values,
                                  Py_ssize_t positional_count,
                                  PyObject* keywords);

@@ -8,8 +8,9 @@
 
 namespace kvswap::bindings {
 
-// The C ABI's default stands for an argument that was left out. Throws
-// TypeError or ValueError, naming the argument at fault.
+// The C ABI's default stands for an argument that was left out. The policy is
+// that of the argument, and lives as long. Throws TypeError or ValueError,
+// naming the argument at fault.
 kvswap_options MakeOptions(const CallArguments& arguments);
 
 }  // namespace kvswap::bindings

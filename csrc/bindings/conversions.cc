@@ -81,7 +81,9 @@ py::object MakePlan(const kvswap_plan& plan) {
                "bytes"_a = plan.bytes, "driver_calls"_a = plan.driver_calls,
                "max_batch"_a = plan.max_batch,
                "unavailable"_a = ReasonsOfEngines(plan.unavailable),
-               "explanations"_a = explanations));
+               "explanations"_a = explanations,
+               "engine_copies"_a = CountsOfEngines(plan.engine_copies),
+               "coalesced"_a = plan.coalesced));
 }
 
 py::object MakeMemory(const kvswap_memory& memory) {
@@ -115,6 +117,21 @@ py::object MakeDriverInfo(const kvswap_driver_info& info) {
                "message"_a = info.message,
                "tried"_a = py::tuple(py::str(info.tried).attr("splitlines")()),
                "entries"_a = entries));
+}
+
+py::object MakeKernelInfo(const kvswap_kernel_info& info) {
+  py::object reason = py::none();
+  if (info.reason != KVSWAP_REASON_NONE) {
+    reason = py::str(kvswap_reason_name(info.reason));
+  }
+  return Record(
+      "KernelInfo",
+      py::dict("available"_a = info.available != 0, "reason"_a = reason,
+               "device"_a = OrdinalOrNone(info.device),
+               "compute_capability"_a = info.compute_capability,
+               "bulk"_a = info.bulk != 0,
+               "parameter_bytes"_a = info.parameter_bytes,
+               "image"_a = info.image, "message"_a = info.message));
 }
 
 py::object MakeStatistics(const kvswap_statistics& statistics) {

@@ -25,6 +25,7 @@ py::dict ReasonsOfEngines(const int32_t (&reasons)[KVSWAP_ENGINE_SLOTS]);
 py::object MakePlan(const kvswap_plan& plan);
 py::object MakeMemory(const kvswap_memory& memory);
 py::object MakeDriverInfo(const kvswap_driver_info& info);
+py::object MakeKernelInfo(const kvswap_kernel_info& info);
 py::object MakeStatistics(const kvswap_statistics& statistics);
 
 // Throws what a call's outcome means in Python: nothing for KVSWAP_OK,

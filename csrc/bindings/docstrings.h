@@ -9,7 +9,8 @@ namespace kvswap::bindings {
 inline constexpr char kSwapBlocksBatchDoc[] =
     R"(swap_blocks_batch(src_ptrs, dst_ptrs, sizes, *, stream=None,
                   engine='auto', src_access='stream',
-                  max_batch=None, strict=False)
+                  max_batch=None, strict=False, priority='throughput',
+                  policy=None, prefer_overlap=False)
 --
 
 Submits N independent copies: ``sizes[i]`` bytes from ``src_ptrs[i]`` to
@@ -34,9 +35,11 @@ Args:
         torch's current stream of the device that the pointers are on, where
         torch is imported and has initialised CUDA, and else the legacy default
         stream.
-    engine: "auto" (kvswap chooses), "batch" (cuMemcpyBatchAsync) or "loop"
-        (cuMemcpyAsync each). An engine that cannot run gives way to one that
-        can; the result says why. It changes the speed, never the outcome.
+    engine: "auto" (kvswap chooses, by the policy), "batch"
+        (cuMemcpyBatchAsync), "loop" (cuMemcpyAsync each), "kernel" (a copy
+        kernel) or "bridge" (the batch engine for the legacy stream). An engine
+        that cannot run gives way to one that can; the result says why. It
+        changes the speed, never the outcome.
     src_access: when sources are read. "stream": in stream order, right for
         every use. "during_api_call": before this returns. "any": at any time,
         perhaps ahead of earlier work of the stream; wrong for a source that
@@ -44,6 +47,12 @@ Args:
     max_batch: most descriptors in one call into the driver; None for the
         default.
     strict: whether an engine asked for by name that cannot run is an error.
+    priority: what the copies should spare. "throughput": nothing, most bytes a
+        second. "compute": kernels that run beside them.
+    policy: the rules of "auto" in this call, a kvswap.Policy; None for those of
+        kvswap.set_policy, else the GPU family's own.
+    prefer_overlap: whether the batch call has the driver's flag
+        CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE.
 
 Returns:
     SwapResult: the engine that ran, how many copies and bytes it submitted.
@@ -61,7 +70,8 @@ Raises:
 inline constexpr char kPlanDoc[] =
     R"(plan(src_ptrs, dst_ptrs, sizes, *, stream=None,
      engine='auto', src_access='stream',
-     max_batch=None, strict=False)
+     max_batch=None, strict=False, priority='throughput',
+     policy=None, prefer_overlap=False)
 --
 
 Says what swap_blocks_batch would do now with the same arguments, and why.
@@ -69,8 +79,8 @@ Says what swap_blocks_batch would do now with the same arguments, and why.
 Arguments are checked as there, and nothing is submitted.
 
 Returns:
-    Plan: the engine, the number of copies and of calls into the driver, and for
-        each engine that would not run the reason.
+    Plan: the engine, the number of copies of each engine and of calls into the
+        driver, and for each engine that would not run the reason.
 
 Raises:
     What swap_blocks_batch raises before it submits anything.)";
@@ -87,6 +97,19 @@ the system's. Never initialises CUDA.
 Returns:
     DriverInfo: path, version, what was tried, and each function that was
         looked up in it. ``usable`` is False where there is no driver.)";
+
+inline constexpr char kKernelInfoDoc[] =
+    R"(kernel_info()
+--
+
+Describes the engine "kernel" in the current context.
+
+Loads the copy kernels into the context if that has not been done. torch makes a
+device's context current with its first use there.
+
+Returns:
+    KernelInfo: whether the engine is available, for which GPU, and why not.
+        Without a driver or a current context it is not.)";
 
 inline constexpr char kStatsDoc[] =
     R"(stats()

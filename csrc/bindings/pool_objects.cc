@@ -148,9 +148,10 @@ std::int32_t FindDevice(const kvswap_pool& source,
 // be invalidated: what invalidates them waits for what is kept.
 py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
                     py::handle stream, py::handle engine, py::handle src_access,
-                    py::handle max_batch, py::handle strict, bool check,
-                    bool layers, bool wants_ticket, py::handle keep,
-                    py::handle kept) {
+                    py::handle max_batch, py::handle strict,
+                    py::handle priority, py::handle policy,
+                    py::handle prefer_overlap, bool check, bool layers,
+                    bool wants_ticket, py::handle keep, py::handle kept) {
   const Regions::Use source_use(source);
   const Regions::Use destination_use(destination);
   RefuseInvalid(source, "source");
@@ -162,6 +163,9 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   arguments.src_access = src_access;
   arguments.max_batch = max_batch;
   arguments.strict = strict;
+  arguments.priority = priority;
+  arguments.policy = policy;
+  arguments.prefer_overlap = prefer_overlap;
   kvswap_options options = MakeOptions(arguments);
   if (check) options.flags |= KVSWAP_FLAG_CHECK;
   if (layers) options.flags |= KVSWAP_FLAG_LAYERS;

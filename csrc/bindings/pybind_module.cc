@@ -16,6 +16,7 @@
 #include "csrc/bindings/conversions.h"
 #include "csrc/bindings/docstrings.h"
 #include "csrc/bindings/integer_array.h"
+#include "csrc/bindings/policy_objects.h"
 #include "csrc/bindings/pool_objects.h"
 #include "csrc/bindings/python_objects.h"
 #include "csrc/bindings/stream_handle.h"
@@ -157,6 +158,13 @@ py::object DriverInfo() {
   return MakeDriverInfo(info);
 }
 
+py::object KernelInfo() {
+  kvswap_kernel_info info = KVSWAP_KERNEL_INFO_INIT;
+  // The first call in a context loads the kernels.
+  WithoutGil([&info] { return kvswap_get_kernel_info(&info); });
+  return MakeKernelInfo(info);
+}
+
 py::object Stats() {
   kvswap_statistics statistics = KVSWAP_STATISTICS_INIT;
   kvswap_get_statistics(&statistics);
@@ -176,7 +184,9 @@ PYBIND11_MODULE(_core, module) {
                                                     kSwapBlocksBatchDoc);
   DefineFastCall<kPlan, PlanBlocksBatch>(module, kPlanDoc);
   AddPoolObjects(module);
+  AddPolicyObjects(module);
   module.def("driver_info", &DriverInfo, kDriverInfoDoc);
+  module.def("kernel_info", &KernelInfo, kKernelInfoDoc);
   module.def("stats", &Stats, kStatsDoc);
   module.attr("__version__") = kvswap_version_string();
 }

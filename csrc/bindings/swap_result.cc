@@ -86,8 +86,9 @@ immutable and can be pickled.)");
           [](const SwapResult& self) {
             return kvswap_engine_name(self.engine);
           },
-          "str: the engine that ran (\"batch\", \"loop\"), or would have where "
-          "nothing was to copy.")
+          "str: the engine that ran (\"batch\", \"loop\", \"kernel\", "
+          "\"bridge\"); of several, the one with most copies. Where nothing "
+          "was to copy, the one that would have.")
       .def_property_readonly(
           "device",
           [](const SwapResult& self) { return OrdinalOrNone(self.device); },
@@ -112,8 +113,11 @@ immutable and can be pickled.)");
             return ReasonsOfEngines(self.unavailable);
           },
           "dict[str, str]: engines that were asked for or preferred and did "
-          "not run, each with the reason (\"legacy_stream\", \"capturing\", "
-          "\"no_batch_symbol\").")
+          "not run, or not for all copies, each with the reason: "
+          "\"no_batch_symbol\", \"legacy_stream\", \"capturing\", "
+          "\"source_access\", \"not_reachable\", \"no_kernel_entry\", "
+          "\"no_kernel_image\", \"launch_failed\", \"not_legacy_stream\", "
+          "\"no_bridge\".")
       .def("__eq__",
            [](const SwapResult& self, py::handle other) -> py::object {
              if (!py::isinstance<SwapResult>(other)) {

@@ -145,8 +145,8 @@ bool CheckAction(const kvswap_policy_rule& rule, std::size_t index,
       return CheckBulkKernel(rule, index, report);
     default:
       return FailRule(report, index,
-                      "kernel %d is none. Use 1 (plain) or 2 (bulk)",
-                      static_cast<int>(rule.kernel));
+                      "kernel %d (%s) cannot copy. Use 1 (plain) or 2 (bulk)",
+                      static_cast<int>(rule.kernel), KernelName(rule.kernel));
   }
 }
 

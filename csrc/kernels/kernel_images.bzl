@@ -1,6 +1,7 @@
 """The device images: compiled by NVRTC, and embedded as a C++ source."""
 
 load("//toolchains/cuda:toolkits.bzl", "cuda_version_number")
+load("//toolchains/python:python_tool.bzl", "PythonToolInfo", "run_python_tool")
 load(":image_targets.bzl", "BULK_CAPABILITY", "IMAGE_TARGETS", "PARAMETER_SIZES")
 
 _NVRTC = Label("//toolchains/cuda:nvrtc_toolchain_type")
@@ -47,16 +48,15 @@ def _compile(ctx, nvrtc, target, suffix):
     for header in ctx.files.hdrs:
         arguments.add(header, format = "--header={}=%s".format(_name_in_repository(header)))
     arguments.add("--output", image)
-    ctx.actions.run(
-        arguments = [arguments],
-        executable = ctx.executable._compiler,
+    run_python_tool(
+        ctx,
+        tool = ctx.attr._compiler,
+        arguments = arguments,
         inputs = [ctx.file.src, nvrtc.library, nvrtc.builtins] + ctx.files.hdrs,
         mnemonic = "KernelImage",
         outputs = [image],
         progress_message = "Compiling device kernels for " + name,
         toolchain = _NVRTC,
-        # The tool finds its Python on the PATH.
-        use_default_shell_env = True,
     )
     return struct(
         compute_capability = target.capability,
@@ -90,15 +90,15 @@ def _kernel_images_impl(ctx):
     arguments.add(source)
     arguments.add_all(images, map_each = _as_json)
     files = [image.file for image in images]
-    ctx.actions.run(
-        arguments = [arguments],
-        executable = ctx.executable._embedder,
+    run_python_tool(
+        ctx,
+        tool = ctx.attr._embedder,
+        arguments = arguments,
         inputs = files,
         mnemonic = "EmbedKernelImages",
         outputs = [source],
         progress_message = "Embedding device kernels",
         toolchain = None,
-        use_default_shell_env = True,
     )
     return [
         DefaultInfo(files = depset([source])),
@@ -126,12 +126,12 @@ The images are those of image_targets.bzl that the selected NVRTC knows; the out
         "_compiler": attr.label(
             default = "//toolchains/cuda:nvrtc_compile",
             cfg = "exec",
-            executable = True,
+            providers = [PythonToolInfo],
         ),
         "_embedder": attr.label(
             default = "//csrc/kernels:embed_kernel_images",
             cfg = "exec",
-            executable = True,
+            providers = [PythonToolInfo],
         ),
     },
     toolchains = [_NVRTC],

@@ -64,7 +64,7 @@ KVSWAP_KERNEL_FUNCTION void CopyWords(const Memory& memory, Address source,
   for (Number k = 0; k < kLoadsInFlight; ++k) {
     if (first + k * kWarp < count) {
       last[k] = memory.template Load<Word>(source +
-                                            (first + k * kWarp) * sizeof(Word));
+                                           (first + k * kWarp) * sizeof(Word));
     }
   }
   KVSWAP_UNROLL

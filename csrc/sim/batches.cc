@@ -40,11 +40,14 @@ void AddArguments(Call* call, const Batch& batch) {
       .Array("sizes", batch.sizes, batch.count)
       .Argument("count", batch.count);
   std::vector<int> orders;
+  std::vector<unsigned> flags;
   if (batch.attributes != nullptr && batch.attribute_count <= batch.count) {
     for (std::size_t i = 0; i < batch.attribute_count; ++i) {
       orders.push_back(batch.attributes[i].source_access_order);
+      flags.push_back(batch.attributes[i].flags);
     }
-    call->Array("source_access_orders", orders.data(), orders.size());
+    call->Array("source_access_orders", orders.data(), orders.size())
+        .Array("attribute_flags", flags.data(), flags.size());
   }
   call->Argument("attributes", batch.attributes)
       .Array("attribute_indices", batch.attribute_indices,

@@ -28,8 +28,9 @@ by ids::
     host = kvswap.pinned_pool(gpu, block_count=4096)
     ticket = kvswap.swap_out(gpu, host, [(3, 70), (5, 71)])
 
-``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
-used, ``stats`` what has been submitted. Arguments that are wrong raise
+The engine "auto" goes by a ``Policy``, which ``get_policy`` shows and ``set_policy``
+changes. ``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
+used, ``kernel_info`` whether copy kernels run on a GPU, ``stats`` what has been submitted. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
 neither torch, NumPy nor a GPU, and calls no function of the driver.
 
@@ -43,6 +44,7 @@ try:
         SwapResult,
         __version__,
         driver_info,
+        kernel_info,
         plan,
         stats,
         swap_blocks_batch,
@@ -60,9 +62,17 @@ from kvswap.installation import (
 )
 from kvswap.memory_layout import Region
 from kvswap.pinned_pools import pinned_pool
+from kvswap.policies import Policy, PolicyRule, get_policy, set_policy
 from kvswap.pool_swaps import copy_blocks, swap_in, swap_out
 from kvswap.pools import BlockPool
-from kvswap.records import DriverEntry, DriverInfo, Memory, Plan, Statistics
+from kvswap.records import (
+    DriverEntry,
+    DriverInfo,
+    KernelInfo,
+    Memory,
+    Plan,
+    Statistics,
+)
 from kvswap.tickets import Completion, Ticket
 from kvswap.warming import warmup
 
@@ -71,8 +81,11 @@ __all__ = [
     "Completion",
     "DriverEntry",
     "DriverInfo",
+    "KernelInfo",
     "Memory",
     "Plan",
+    "Policy",
+    "PolicyRule",
     "Region",
     "Statistics",
     "SwapError",
@@ -86,8 +99,11 @@ __all__ = [
     "get_include",
     "get_library_dir",
     "get_pkgconfig_dir",
+    "get_policy",
+    "kernel_info",
     "pinned_pool",
     "plan",
+    "set_policy",
     "stats",
     "swap_blocks_batch",
     "swap_in",

@@ -1,8 +1,9 @@
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Any, final
 
 from kvswap.argument_types import IntegerArray, Pairs, Stream
-from kvswap.records import DriverInfo, Plan, Statistics
+from kvswap.policies import Policy, PolicyRule
+from kvswap.records import DriverInfo, KernelInfo, Plan, Statistics
 
 __version__: str
 
@@ -37,6 +38,9 @@ def swap_blocks_batch(
     src_access: str = "stream",
     max_batch: int | None = None,
     strict: bool = False,
+    priority: str = "throughput",
+    policy: Policy | None = None,
+    prefer_overlap: bool = False,
 ) -> SwapResult: ...
 def plan(
     src_ptrs: IntegerArray,
@@ -48,6 +52,9 @@ def plan(
     src_access: str = "stream",
     max_batch: int | None = None,
     strict: bool = False,
+    priority: str = "throughput",
+    policy: Policy | None = None,
+    prefer_overlap: bool = False,
 ) -> Plan: ...
 
 class _Regions:
@@ -83,6 +90,11 @@ class _Registration:
     @property
     def chunk_count(self) -> int: ...
 
+class _PolicyRules:
+    def __init__(self, rules: Sequence[PolicyRule], /) -> None: ...
+
+def _set_policy(policy: Policy | None, /) -> None: ...
+def _policy_in_force(compute_capability: int, /) -> list[dict[str, Any]]: ...
 def _swap_pools(
     source: _Regions,
     destination: _Regions,
@@ -92,6 +104,9 @@ def _swap_pools(
     src_access: str,
     max_batch: int | None,
     strict: bool,
+    priority: str,
+    policy: Policy | None,
+    prefer_overlap: bool,
     check: bool,
     layers: bool,
     ticket: bool,
@@ -101,4 +116,5 @@ def _swap_pools(
 ) -> tuple[SwapResult, _Ticket | None]: ...
 def _locate_buffer(buffer: object, /) -> tuple[int, int, bool]: ...
 def driver_info() -> DriverInfo: ...
+def kernel_info() -> KernelInfo: ...
 def stats() -> Statistics: ...

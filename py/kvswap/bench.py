@@ -1,225 +1,42 @@
-"""What a call costs on the host, beside the driver's own work.
-
-    python -m kvswap bench --host [--seconds=1] [--json]
-
-Calls kvswap on the simulated driver, which counts the time spent inside of it; what is
-left of a call is kvswap's own, and the caller's Python. So it runs anywhere, and says
-nothing of how fast blocks move: for that a GPU is needed. The processor is the
-machine's, and other work on it shows: compare numbers of one run.
-"""
+"""``python -m kvswap bench``: what is measured, and where the results go."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
-import os
-import statistics
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from absl import app, flags
-
-import kvswap
-from kvswap._demo_arrays import ArrayLibrary, choose_array_library
-from kvswap.testing.cuda_driver import CudaDriver
-
-_HOST = flags.DEFINE_bool(
-    "host", True, "Measure what calls cost on the host, on the simulated driver."
-)
-_SECONDS = flags.DEFINE_float(
-    "seconds", 1.0, "How long to measure each call.", lower_bound=0.0
-)
-_JSON = flags.DEFINE_bool("json", False, "Print JSON instead of a table.")
-
-_BLOCK_BYTES = 64
-_BLOCKS = 8192
-_LAYERS = 80
-_POOL_BLOCKS = 512
-_LEAST_ROUNDS = 3
+from kvswap.benchmark import output
+from kvswap.benchmark.arguments import parse_arguments, shapes_for
+from kvswap.benchmark.cells import KIB, Cell
+from kvswap.benchmark.contenders import Workshop
+from kvswap.benchmark.gpu import Gpu, NoGpuError
+from kvswap.benchmark.pools import Pools
+from kvswap.benchmark.rounds import RoundSettings, TimeBudget
+from kvswap.benchmark.session import Session
 
 
-@dataclass(frozen=True)
-class HostCost:
-    """What one kind of call cost.
-
-    Attributes:
-        call: which call.
-        copies: that it submits.
-        rounds: how often it was made.
-        host_microseconds: outside of the driver, the median of all rounds.
-        least_host_microseconds: the same, of the quickest round.
-        driver_microseconds: inside of the simulated driver, the median.
-    """
-
-    call: str
-    copies: int
-    rounds: int
-    host_microseconds: float
-    least_host_microseconds: float
-    driver_microseconds: float
-
-
-class HostBench:
-    """Calls on the simulated driver, and what they cost."""
-
-    def __init__(self, seconds: float, arrays: ArrayLibrary) -> None:
-        """Chooses the driver of this process: before kvswap has looked for one.
-
-        Raises:
-            ImportError: the simulated driver is not installed.
-        """
-        import kvswap_sim
-
-        os.environ.update(kvswap_sim.environment("13.0"))
-        self._simulator = kvswap_sim.Simulator()
-        self._driver = CudaDriver(self._simulator.path)
-        self._seconds = seconds
-        self._arrays = arrays
-
-    def run(self) -> list[HostCost]:
-        """Measures all calls."""
-        with contextlib.ExitStack() as resources:
-            resources.enter_context(self._driver.primary_context(0))
-            stream = resources.enter_context(self._driver.stream(non_blocking=True))
-            return [
-                self._measure(name, copies, call)
-                for name, copies, call in self._calls(stream, resources)
-            ]
-
-    def _calls(
-        self, stream: Any, resources: contextlib.ExitStack
-    ) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-        size = 2 * _LAYERS * _POOL_BLOCKS * _BLOCK_BYTES
-        gpu = resources.enter_context(self._driver.device_memory(size)).address
-        host = resources.enter_context(self._driver.pinned_memory(size)).address
-        for count in (1, _BLOCKS):
-            blocks = f"{count:,} block{'s' if count > 1 else ''}"
-            source = [gpu + i * _BLOCK_BYTES for i in range(count)]
-            target = [host + i * _BLOCK_BYTES for i in range(count)]
-            yield f"C ABI by ctypes, {blocks}", count, _c_call(source, target, stream)
-            numbers = self._arrays.numbers(count)
-            src_ptrs = self._arrays.addresses(gpu, numbers, _BLOCK_BYTES)
-            dst_ptrs = self._arrays.addresses(host, numbers, _BLOCK_BYTES)
-            sizes = self._arrays.filled(count, _BLOCK_BYTES)
-            yield (
-                f"swap_blocks_batch, {blocks}",
-                count,
-                partial(
-                    kvswap.swap_blocks_batch, src_ptrs, dst_ptrs, sizes, stream=stream
-                ),
-            )
-        pairs = [(i, _POOL_BLOCKS - 1 - i) for i in range(_POOL_BLOCKS)]
-        copy_blocks = partial(
-            kvswap.copy_blocks, _pool(gpu), _pool(host), pairs, stream=stream
-        )
-        for name, ticket in (("without a ticket", False), ("with a ticket", True)):
-            yield (
-                f"copy_blocks, {_LAYERS} layers x K, V x {_POOL_BLOCKS} blocks, {name}",
-                2 * _LAYERS * _POOL_BLOCKS,
-                partial(copy_blocks, ticket=ticket),
-            )
-
-    def _measure(self, name: str, copies: int, call: Callable[[], Any]) -> HostCost:
-        call()
-        host: list[float] = []
-        driver: list[float] = []
-        end = time.perf_counter() + self._seconds
-        while len(host) < _LEAST_ROUNDS or time.perf_counter() < end:
-            self._driver.synchronize()
-            self._simulator.clear_trace()
-            inside_before = self._simulator.seconds_in_calls()
-            begin = time.perf_counter()
-            result = call()
-            total = time.perf_counter() - begin
-            inside = self._simulator.seconds_in_calls() - inside_before
-            # What a caller does later, as the end of a ticket, is not the call's.
-            del result
-            host.append((total - inside) * 1e6)
-            driver.append(inside * 1e6)
-        self._driver.synchronize()
-        return HostCost(
-            name,
-            copies,
-            len(host),
-            round(statistics.median(host), 2),
-            round(min(host), 2),
-            round(statistics.median(driver), 2),
-        )
-
-
-def _c_call(source: list[int], target: list[int], stream: Any) -> Callable[[], None]:
-    """The C function on prepared arguments, to compare Python's calls with."""
-    library = ctypes.CDLL(os.path.join(kvswap.get_library_dir(), "libkvswap.so"))
-    function = library.kvswap_swap_blocks_batch
-    function.argtypes = (
-        [ctypes.c_void_p] * 3 + [ctypes.c_size_t] + [ctypes.c_void_p] * 3
-    )
-    count = len(source)
-    addresses, sizes = ctypes.c_void_p * count, ctypes.c_size_t * count
-    arguments = (
-        addresses(*source),
-        addresses(*target),
-        sizes(*[_BLOCK_BYTES] * count),
-        count,
-        int(stream.__cuda_stream__()[1]),
-        None,
-        None,
-    )
-
-    def call() -> None:
-        if function(*arguments) != 0:
-            raise RuntimeError("the C ABI refused a call that is right")
-
-    return call
-
-
-def _pool(base: int) -> kvswap.BlockPool:
-    layer_bytes = _POOL_BLOCKS * _BLOCK_BYTES
-    return kvswap.BlockPool.from_regions(
-        [
-            (base + region * layer_bytes, _BLOCK_BYTES, _BLOCK_BYTES, region // 2)
-            for region in range(2 * _LAYERS)
-        ],
-        _POOL_BLOCKS,
-    )
-
-
-def table_lines(costs: Sequence[HostCost]) -> list[str]:
-    """The table, a line for each call, columns aligned."""
-    rows = [["call", "copies", "host, median", "host, least", "rounds"]]
-    rows += [
-        [
-            cost.call,
-            f"{cost.copies:,}",
-            f"{cost.host_microseconds:,.2f} us",
-            f"{cost.least_host_microseconds:,.2f} us",
-            f"{cost.rounds:,}",
-        ]
-        for cost in costs
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-
-
-def main(_arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Runs the benchmark; the exit status."""
-    if not _HOST.value:
-        print("there is nothing to measure without --host", file=sys.stderr)
-        return 1
-    arrays = choose_array_library(seed=1)
+    options = parse_arguments(arguments)
+    if options.preset == "host":
+        return _run_host(options)
+    budget = TimeBudget(options.seconds)
     try:
-        bench = HostBench(_SECONDS.value, arrays)
+        gpu = Gpu(options.device)
+    except NoGpuError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return run_on(gpu, options, budget)
+
+
+def _run_host(options: Any) -> int:
+    from kvswap.benchmark import host
+
+    try:
+        lines, found = host.report(options.seconds)
     except ImportError as error:
         print(
             f"the benchmark needs the simulated driver ({error}). Install it: "
@@ -227,25 +44,176 @@ def main(_arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 1
-    costs = bench.run()
-    if _JSON.value:
-        print(
-            json.dumps(
-                {
-                    "kvswap": kvswap.__version__,
-                    "arrays": arrays.description,
-                    "calls": [asdict(cost) for cost in costs],
-                },
-                indent=2,
-            )
-        )
+    if options.json is None:
+        print("\n".join(lines))
         return 0
-    print(f"kvswap {kvswap.__version__}: host cost of calls, {arrays.description}")
-    print("Time outside of the driver, which is simulated. No blocks of a GPU move.")
-    print()
-    print("\n".join(table_lines(costs)))
+    with _output_file(options.json) as file:
+        json.dump(found, file, indent=2)
+        file.write("\n")
     return 0
 
 
+def run_on(gpu: Gpu, options: Any, budget: TimeBudget) -> int:
+    """Measures on a GPU and writes the results; the exit status."""
+    environment = gpu.environment(options.seed)
+    output.progress(
+        ", ".join(f"{name} {value}" for name, value in environment.items() if value)
+    )
+    session = Session(
+        Workshop(
+            Pools(gpu, options.pool_bytes, options.seed),
+            options.limit_bytes,
+            # Their recording is time too: it would count where a cell is short.
+            events=options.preset == "table",
+        ),
+        _round_settings(options),
+        budget,
+    )
+    try:
+        lines = _PRESETS[options.preset](session, options)
+    except KeyboardInterrupt:
+        session.fail("interrupted")
+        lines = []
+    _write(options, session, environment, lines)
+    return 1 if session.problems else 0
+
+
+def _round_settings(options: Any) -> RoundSettings:
+    presets: dict[str, dict[str, Any]] = {
+        "table": {"hopeless": 4.0, "trial_rounds": 5},
+        "grid": {"hopeless": 2.0, "trial_rounds": 3},
+        "streams": {},
+        "submission": {"least_seconds": 0.3, "most_rounds": 2000},
+        "compute": {"least_seconds": 0.0},
+    }
+    settings = RoundSettings(
+        rounds=options.rounds, seed=options.seed, **presets[options.preset]
+    )
+    return settings
+
+
+def _run_table(session: Session, options: Any) -> list[str]:
+    from kvswap.benchmark import speed_table
+
+    places = speed_table.cells(
+        options.sizes or speed_table.DEFAULT_SIZES,
+        options.counts or (),
+        options.directions,
+        options.stream,
+        options.priority,
+    )
+    speed_table.run(session, places, options.methods or speed_table.DEFAULT_METHODS)
+    return speed_table.lines(session)
+
+
+def _run_grid(session: Session, options: Any) -> list[str]:
+    from kvswap.benchmark import grid
+
+    places = grid.cells(
+        options.sizes or grid.SIZES,
+        options.counts or grid.COUNTS,
+        options.directions,
+        options.stream,
+        options.priority,
+        options.most_bytes,
+        options.seed,
+    )
+    grid.run(session, places)
+    return grid.lines(session)
+
+
+def _run_streams(session: Session, options: Any) -> list[str]:
+    from kvswap.benchmark import speed_table, stream_kinds
+
+    places = speed_table.cells(
+        options.sizes or speed_table.DEFAULT_SIZES,
+        options.counts or (),
+        options.directions,
+        (),
+        options.priority,
+    )
+    stream_kinds.run(session, places)
+    return stream_kinds.lines(session)
+
+
+def _run_submission(session: Session, _options: Any) -> list[str]:
+    from kvswap.benchmark import submission
+
+    submission.run(session)
+    return submission.lines(session)
+
+
+def _run_compute(session: Session, options: Any) -> list[str]:
+    from kvswap.benchmark import compute
+
+    sizes = options.sizes or [8 * KIB, 32 * KIB]
+    places = [
+        (
+            Cell(
+                direction,
+                size,
+                options.counts[0] if options.counts else compute.call_count(size),
+                priority="compute",
+            ),
+            shapes_for(options, direction),
+        )
+        for direction in options.directions
+        for size in sizes
+    ]
+    settings = compute.ComputeSettings(
+        options.gemm,
+        options.gemm_milliseconds / 1e3,
+        options.gemm_priority,
+        options.copy_priorities,
+    )
+    compute.run(session, places, settings)
+    return compute.lines(session)
+
+
+_PRESETS = {
+    "table": _run_table,
+    "grid": _run_grid,
+    "streams": _run_streams,
+    "submission": _run_submission,
+    "compute": _run_compute,
+}
+
+
+def _write(
+    options: Any, session: Session, environment: dict[str, Any], lines: Sequence[str]
+) -> None:
+    if options.json != "-":
+        print(
+            f"kvswap {environment['kvswap']} on {environment['device']}, CUDA driver "
+            f"{environment['driver_cuda']} {environment['driver_build']}, seed "
+            f"{environment['seed']}"
+        )
+        print()
+        print("\n".join(lines))
+        if session.skipped:
+            print(f"\nNo time was left for {len(session.skipped)} cells: --seconds.")
+        if session.problems:
+            print("\nPROBLEMS:")
+            print("\n".join(session.problems))
+    if options.json is not None:
+        with _output_file(options.json) as file:
+            output.write_json(
+                file,
+                options.preset,
+                session.rows,
+                environment,
+                [*session.problems, *(f"no time: {each}" for each in session.skipped)],
+            )
+    if options.csv is not None:
+        with open(options.csv, "w", encoding="utf-8", newline="") as file:
+            output.write_csv(file, session.rows, environment)
+
+
+def _output_file(name: str) -> Any:
+    if name == "-":
+        return contextlib.nullcontext(sys.stdout)
+    return open(name, "w", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    app.run(main)
+    sys.exit(main(sys.argv[1:]))

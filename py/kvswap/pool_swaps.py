@@ -10,6 +10,7 @@ from kvswap.tickets import Ticket, make_ticket
 
 if TYPE_CHECKING:
     from kvswap.argument_types import Pairs, Stream
+    from kvswap.policies import Policy
     from kvswap.pools import BlockPool
 
 _warned_of_pageable = False
@@ -25,6 +26,9 @@ def copy_blocks(
     src_access: str = "stream",
     max_batch: int | None = None,
     strict: bool = False,
+    priority: str = "throughput",
+    policy: Policy | None = None,
+    prefer_overlap: bool = False,
     check: bool = True,
     layers: bool = False,
     ticket: bool = True,
@@ -52,6 +56,9 @@ def copy_blocks(
             that earlier work of the stream may still write.
         max_batch: as in `swap_blocks_batch`.
         strict: as in `swap_blocks_batch`.
+        priority: as in `swap_blocks_batch`.
+        policy: as in `swap_blocks_batch`.
+        prefer_overlap: as in `swap_blocks_batch`.
         check: whether two pairs that write one block, and a block that one pair reads
             and another writes, are errors. Without it their outcome is undefined.
         layers: submit layer by layer, in ascending order, so that ``ticket.layer(i)``
@@ -79,6 +86,9 @@ def copy_blocks(
         src_access,
         max_batch,
         strict,
+        priority,
+        policy,
+        prefer_overlap,
         check,
         layers,
         ticket,
@@ -100,6 +110,9 @@ def swap_out(
     src_access: str = "stream",
     max_batch: int | None = None,
     strict: bool = False,
+    priority: str = "throughput",
+    policy: Policy | None = None,
+    prefer_overlap: bool = False,
     check: bool = True,
     layers: bool = False,
     ticket: bool = True,
@@ -125,6 +138,9 @@ def swap_out(
         src_access=src_access,
         max_batch=max_batch,
         strict=strict,
+        priority=priority,
+        policy=policy,
+        prefer_overlap=prefer_overlap,
         check=check,
         layers=layers,
         ticket=ticket,
@@ -141,6 +157,9 @@ def swap_in(
     src_access: str = "stream",
     max_batch: int | None = None,
     strict: bool = False,
+    priority: str = "throughput",
+    policy: Policy | None = None,
+    prefer_overlap: bool = False,
     check: bool = True,
     layers: bool = False,
     ticket: bool = True,
@@ -164,6 +183,9 @@ def swap_in(
         src_access=src_access,
         max_batch=max_batch,
         strict=strict,
+        priority=priority,
+        policy=policy,
+        prefer_overlap=prefer_overlap,
         check=check,
         layers=layers,
         ticket=ticket,

@@ -35,7 +35,7 @@ class Plan:
     """What a call with the same arguments would do now, and why.
 
     Attributes:
-        engine: the engine that would run.
+        engine: the engine that would run; of several, the one with most copies.
         stream_kind: "legacy", "per_thread" or "created".
         capturing: whether the stream captures, so that the copies would become
             nodes of a graph.
@@ -43,11 +43,15 @@ class Plan:
         copies: descriptors to submit.
         dropped: descriptors of size zero, which copy nothing.
         bytes: of all copies.
-        driver_calls: copy calls into the driver.
+        driver_calls: copy calls into the driver and launches of copy kernels.
         max_batch: descriptors in one batch call at most.
         unavailable: for each engine that was asked for or preferred and would
-            not run: the reason, as "legacy_stream".
+            not run, or not for all copies: the reason, as "legacy_stream".
         explanations: the same reasons as sentences.
+        engine_copies: descriptors that each engine would submit.
+        coalesced: descriptors that copy engines would get together with a
+            neighbour, since they are contiguous with it on both sides inside one
+            allocation.
     """
 
     engine: str
@@ -61,6 +65,8 @@ class Plan:
     max_batch: int
     unavailable: dict[str, str]
     explanations: dict[str, str]
+    engine_copies: dict[str, int]
+    coalesced: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,32 @@ class DriverInfo:
     message: str
     tried: tuple[str, ...]
     entries: tuple[DriverEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """The engine "kernel" in a context.
+
+    Attributes:
+        available: whether it can run.
+        reason: why it cannot, as "no_kernel_image"; None where it can, and where it is
+            not known, as without a context.
+        device: ordinal of the context's device; None where no context is current.
+        compute_capability: of that device, as 90 for 9.0; 0 where it is not known.
+        bulk: whether the bulk kernel is available too.
+        parameter_bytes: of a launch at most.
+        image: the image of the kernels that was loaded; empty where none was.
+        message: why it is not available; empty where it is.
+    """
+
+    available: bool
+    reason: str | None
+    device: int | None
+    compute_capability: int
+    bulk: bool
+    parameter_bytes: int
+    image: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from kvswap import _core
 from kvswap.pool_swaps import swap_in, swap_out
 from kvswap.pools import BlockPool
 
-_ENGINES = ("batch", "loop")
+_ENGINES = ("batch", "loop", "kernel")
 
 
 def warmup(device: Any = None) -> None:

@@ -71,7 +71,10 @@ def test_called_with_all_nine_arguments(version: str) -> None:
         # Never the function of 8 arguments, which a 13.x driver has under this name.
         assert (call["name"], call["version"]) == (_BATCH, 12080)
         arguments = call["arguments"]
-        assert set(arguments) == _NINE_ARGUMENTS | {"source_access_orders"}
+        assert set(arguments) == _NINE_ARGUMENTS | {
+            "source_access_orders",
+            "attribute_flags",
+        }
         count = arguments["count"]
         assert 0 < count <= 16
         # One entry of attributes for all copies of the call.

@@ -151,6 +151,30 @@ def test_a_custom_toolkit_that_is_none(
     assert toolkit is None or f"//:{toolkit}" in text
 
 
+@pytest.mark.parametrize(
+    ("nvrtc", "said"),
+    [
+        ("no_nvrtc", "is //:no_library, which is no cuda_nvrtc. Define one"),
+        ("nvrtc_without_builtins", "have no file named libnvrtc-builtins.so*"),
+        ("nvrtc_twice", "have more than one file named libnvrtc.so*"),
+        ("nvrtc_too_old", "is of CUDA 12.0, which cannot compile kvswap's kernels"),
+        ("nvrtc_without_minor_version", 'version "12" is not of the form "12.4"'),
+    ],
+)
+def test_a_custom_toolkit_whose_nvrtc_is_none(
+    bazel: NestedBazel, nvrtc: str, said: str
+) -> None:
+    text = message(
+        bazel,
+        "@kvswap//csrc:kvswap",
+        f"{CUDA}toolkit=custom",
+        f"{CUDA}custom_toolkit=//:toolkit_with_{nvrtc}",
+        f"{CUDA}device_kernels=true",
+    )
+    assert said in text
+    assert f"//:toolkit_with_{nvrtc}" in text or f"//:{nvrtc}" in text
+
+
 def test_what_is_right_builds(bazel: NestedBazel) -> None:
     """The control: without a mistake the same targets are analysed."""
     bazel.succeed("build", "--nobuild", USER, "@kvswap//csrc:kvswap")

@@ -27,3 +27,12 @@ def test_one_toolkit_leaves_one_row(bazel: NestedBazel) -> None:
         '--starlark:expr="IncompatiblePlatformProvider" in providers(target)',
     )
     assert skipped.split() == ["False"] + ["True"] * (len(MATRIX) - 1)
+
+
+def test_who_uses_headers_fetches_no_compiler_of_device_code(
+    bazel: NestedBazel,
+) -> None:
+    bazel.succeed("build", "//...")
+    fetched = bazel.repositories()
+    assert any("kvswap_cuda_" in name for name in fetched), "names are as expected"
+    assert [name for name in fetched if "nvrtc" in name] == []

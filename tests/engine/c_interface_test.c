@@ -92,8 +92,8 @@ static void test_rules_that_are_wrong(void) {
   CHECK_INVALID(batch, threads, 1, "rules for the kernel engine");
   CHECK_INVALID(batch, stages, 1, "rules for the kernel engine");
   CHECK_INVALID(batch, stage_bytes, 1, "rules for the kernel engine");
-  CHECK_INVALID(plain, kernel, KVSWAP_KERNEL_NONE, "kernel 0 is none");
-  CHECK_INVALID(plain, kernel, 3, "kernel 3 is none");
+  CHECK_INVALID(plain, kernel, KVSWAP_KERNEL_NONE, "kernel 0 (none) cannot");
+  CHECK_INVALID(plain, kernel, 3, "kernel 3 (unknown) cannot");
   CHECK_INVALID(plain, ctas, 0, "ctas is 0");
   CHECK_INVALID(bulk, ctas, -1, "ctas is -1");
   CHECK_INVALID(plain, threads, 0, "threads is 0");

@@ -44,7 +44,7 @@ def build(
     package = output.resolve() / "kvswap"
     package.mkdir(parents=True, exist_ok=True)
     for source in ROOT.glob("py/kvswap/**/*"):
-        if source.suffix in (".py", ".pyi", ".typed"):
+        if source.suffix in (".c", ".py", ".pyi", ".typed"):
             target = package / source.relative_to(ROOT / "py" / "kvswap")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)

@@ -70,21 +70,19 @@ def test_every_size_and_alignment(
     assert result.submitted == SLOTS
     assert result.submitted_bytes == sum(sizes)
     assert result.device == 0
+    assert sum(result.copies.values()) == SLOTS
     if engine == "loop":
         assert (result.engine, result.unavailable) == ("loop", {})
-    elif not BATCH_AVAILABLE:
-        assert (result.engine, result.unavailable) == (
-            "loop",
-            {"batch": "no_batch_symbol"},
-        )
-    elif is_legacy(stream_kind):
-        assert (result.engine, result.unavailable) == (
-            "loop",
-            {"batch": "legacy_stream"},
-        )
-    else:
-        assert (result.engine, result.unavailable) == ("batch", {})
-    assert result.copies[result.engine] == SLOTS
+    elif engine == "batch":
+        if not BATCH_AVAILABLE:
+            assert result.unavailable["batch"] == "no_batch_symbol"
+        elif is_legacy(stream_kind):
+            assert result.unavailable["batch"] == "legacy_stream"
+        else:
+            assert (result.engine, result.unavailable) == ("batch", {})
+        assert (result.engine == "batch") == (not result.unavailable)
+    if engine != "auto":
+        assert result.copies[result.engine] == SLOTS
 
 
 @pytest.mark.parametrize("stream_kind", ["created", "torch_default"])

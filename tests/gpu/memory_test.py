@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from gpu_support import (
     Driver,
+    assert_healthy,
     copy_blocks,
     kvswap,
     random_bytes,
@@ -140,30 +141,45 @@ def test_registered_memory(registered_halves: Any, engine: str) -> None:
     assert torch.equal(registered_halves, device.cpu())
 
 
-@pytest.mark.parametrize("engine", ["batch", "loop"])
-def test_copy_across_a_registration_seam(registered_halves: Any, engine: str) -> None:
+@pytest.mark.parametrize("stream_kind", STREAM_KINDS)
+@pytest.mark.parametrize("engine", ["auto", "batch", "loop", "kernel", "bridge"])
+def test_copies_across_a_registration_seam(
+    registered_halves: Any, engine: str, stream_kind: str
+) -> None:
+    """The driver refuses a copy across; kvswap splits it."""
     device = random_bytes(2 * MIB, device="cuda")
-    with pytest.raises(kvswap.SwapError, match="seam") as raised:
-        copy_blocks(
+    expected = torch.zeros(2 * MIB, dtype=torch.uint8)
+    expected[:100] = device[:100].cpu()
+    expected[MIB - 100 : MIB + 100] = device[1000:1200].cpu()
+    offsets, targets, sizes = [0, 1000], [0, MIB - 100], [100, 200]
+    with stream_of_kind(stream_kind) as stream:
+        result = copy_blocks(
             device,
-            [0, 0],
+            offsets,
+            registered_halves,
+            targets,
+            sizes,
+            engine=engine,
+            stream=stream,
+        )
+    assert result.submitted == 2
+    assert torch.equal(registered_halves, expected)
+    # And back, beside a copy of everything: the seam is in the middle of it.
+    back = torch.zeros(2 * MIB + 200, dtype=torch.uint8, device="cuda")
+    torch.cuda.synchronize()
+    with stream_of_kind(stream_kind) as stream:
+        copy_blocks(
             registered_halves,
             [0, MIB - 100],
-            [100, 200],
+            back,
+            [0, 2 * MIB],
+            [2 * MIB, 200],
             engine=engine,
+            stream=stream,
         )
-    error = raised.value
-    assert (error.status, error.index, error.submitted) == ("memory", 1, 0)
-    assert error.destination == registered_halves.data_ptr() + MIB - 100
-    assert error.size == 200
-    assert error.destination_memory == kvswap.Memory(
-        kind="pinned",
-        device=0,
-        range_start=registered_halves.data_ptr(),
-        range_size=MIB,
-    )
-    torch.cuda.synchronize()
-    assert registered_halves.eq(0).all()
+    assert torch.equal(back[: 2 * MIB].cpu(), expected)
+    assert torch.equal(back[2 * MIB :].cpu(), expected[MIB - 100 : MIB + 100])
+    assert_healthy()
 
 
 @pytest.mark.parametrize("engine", ["batch", "loop"])

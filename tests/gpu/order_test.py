@@ -6,26 +6,12 @@ seen: the control shows that.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from gpu_support import STREAM_KINDS, copy_blocks, stream_of_kind, torch
+from gpu_support import STREAM_KINDS, copy_blocks, stream_of_kind, torch, torch_stream
 
 SIZE = 1 << 20
 OLD, NEW = 17, 34
 SLEEP_CYCLES = 200_000_000  # about a tenth of a second
-
-
-def sleep_on(stream: Any) -> Any:
-    """A torch stream for kernels on the stream that kvswap gets."""
-    if stream is None:
-        return torch.cuda.current_stream()
-    if stream == 1:
-        # torch knows the legacy stream as its default stream, and not by this handle.
-        return torch.cuda.default_stream()
-    if isinstance(stream, int):
-        return torch.cuda.ExternalStream(stream)
-    return stream
 
 
 @pytest.mark.parametrize("stream_kind", STREAM_KINDS)
@@ -35,7 +21,7 @@ def test_copy_out_waits_for_the_kernel_before(stream_kind: str, engine: str) -> 
     host = torch.zeros(SIZE, dtype=torch.uint8).pin_memory()
     torch.cuda.synchronize()
     with stream_of_kind(stream_kind) as stream:
-        with torch.cuda.stream(sleep_on(stream)):
+        with torch.cuda.stream(torch_stream(stream)):
             torch.cuda._sleep(SLEEP_CYCLES)
             device.fill_(NEW)
         copy_blocks(
@@ -59,7 +45,7 @@ def test_kernel_after_waits_for_the_copy_in(stream_kind: str, engine: str) -> No
     read_after = torch.zeros_like(device)
     torch.cuda.synchronize()
     with stream_of_kind(stream_kind) as stream:
-        with torch.cuda.stream(sleep_on(stream)):
+        with torch.cuda.stream(torch_stream(stream)):
             torch.cuda._sleep(SLEEP_CYCLES)
             read_before.copy_(device + 0)
         copy_blocks(
@@ -71,7 +57,7 @@ def test_kernel_after_waits_for_the_copy_in(stream_kind: str, engine: str) -> No
             stream=stream,
             engine=engine,
         )
-        with torch.cuda.stream(sleep_on(stream)):
+        with torch.cuda.stream(torch_stream(stream)):
             read_after.copy_(device + 0)
     assert torch.equal(read_before.cpu(), torch.full((SIZE,), OLD, dtype=torch.uint8))
     assert torch.equal(read_after.cpu(), torch.full((SIZE,), NEW, dtype=torch.uint8))

@@ -64,6 +64,12 @@ def _attributes(data: bytes) -> list[tuple[int, bytes]]:
     return attributes
 
 
+def _attributes_of(elf: ELFFile, name: str) -> list[tuple[int, bytes]]:
+    section = elf.get_section_by_name(name)
+    assert section is not None, name
+    return _attributes(section.data())
+
+
 def read_cubin(content: bytes) -> Cubin:
     """Reads the content of a cubin."""
     elf = ELFFile(io.BytesIO(content))
@@ -74,7 +80,7 @@ def read_cubin(content: bytes) -> Cubin:
     symbols = elf.get_section_by_name(".symtab")
     assert isinstance(symbols, SymbolTableSection)
     frames = {}
-    for kind, value in _attributes(elf.get_section_by_name(".nv.info").data()):
+    for kind, value in _attributes_of(elf, ".nv.info"):
         if kind == _FRAME_SIZE:
             symbol, frame_bytes = struct.unpack("<II", value)
             frames[symbols.get_symbol(symbol).name] = frame_bytes
@@ -84,10 +90,9 @@ def read_cubin(content: bytes) -> Cubin:
         is_defined = symbol["st_shndx"] != "SHN_UNDEF"
         if symbol["st_info"]["type"] != "STT_FUNC" or not is_defined:
             continue
-        information = elf.get_section_by_name(f".nv.info.{symbol.name}")
         (parameter_bytes,) = [
             struct.unpack("<H", value)[0]
-            for kind, value in _attributes(information.data())
+            for kind, value in _attributes_of(elf, f".nv.info.{symbol.name}")
             if kind == _PARAMETER_BYTES
         ]
         kernels[symbol.name] = Kernel(parameter_bytes, frames[symbol.name])

@@ -269,7 +269,7 @@ WRONG_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown engine": (
         {"engine": "turbo"},
         ValueError,
-        "engine must be one of 'auto', 'batch', 'loop', not 'turbo'",
+        "engine must be one of 'auto', 'batch', 'loop', 'kernel', 'bridge', not 'turbo'",
     ),
     "engine of another case": ({"engine": "Batch"}, ValueError, "not 'Batch'"),
     "empty engine": ({"engine": ""}, ValueError, "engine must be one of"),
@@ -298,6 +298,26 @@ WRONG_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "max_batch as a float": ({"max_batch": 8.0}, TypeError, "not a float"),
     "strict as a number": ({"strict": 1}, TypeError, "strict must be a bool"),
     "strict None": ({"strict": None}, TypeError, "not None"),
+    "unknown priority": (
+        {"priority": "high"},
+        ValueError,
+        "priority must be one of 'throughput', 'compute', not 'high'",
+    ),
+    "priority None": (
+        {"priority": None},
+        TypeError,
+        "priority must be a str, not None",
+    ),
+    "policy as a list": (
+        {"policy": []},
+        TypeError,
+        "policy must be a kvswap.Policy or None, not a list",
+    ),
+    "prefer_overlap as a number": (
+        {"prefer_overlap": 1},
+        TypeError,
+        "prefer_overlap must be a bool, not an int",
+    ),
 }
 
 

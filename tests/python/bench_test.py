@@ -1,24 +1,44 @@
-"""``python -m kvswap bench --host``: that it measures and says what; not how much."""
+"""``python -m kvswap bench``, as far as it needs no GPU: that it measures and says what."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import random
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from kvswap.benchmark import grid, output, shapes, speed_table
+from kvswap.benchmark.arguments import parse_arguments, shapes_for
+from kvswap.benchmark.beside_gemm import BesideSample, rate_inside
+from kvswap.benchmark.cells import Cell, parse_size, size_text, usual_count
+from kvswap.benchmark.compute import rows_of
+from kvswap.benchmark.contenders import TimedMethod, WrongBytesError
+from kvswap.benchmark.gpu import UnavailableError
+from kvswap.benchmark.rounds import RoundSettings, TimeBudget, interleave
+from kvswap.benchmark.samples import Sample, Summary, quantile
+from kvswap.benchmark.session import Session, cell_rows, prepared
 from tests import child_process
 
 WITHOUT_TORCH = ("torch",)
 
 
-def run(*arguments: str, missing: tuple[str, ...] = WITHOUT_TORCH) -> dict[str, Any]:
-    """Runs the program with one round more than the least of each call."""
+# On the host ------------------------------------------------------------------
+
+
+def run(
+    *arguments: str,
+    missing: tuple[str, ...] = WITHOUT_TORCH,
+) -> dict[str, Any]:
+    """Runs the program in a process of its own."""
     outcome: dict[str, Any] = child_process.run(
         "tests.python.child_bodies",
         "run_program",
-        ["bench", "--host", "--seconds=0", *arguments],
+        ["bench", *arguments],
         list(missing),
         None,
         environment={},
@@ -26,8 +46,8 @@ def run(*arguments: str, missing: tuple[str, ...] = WITHOUT_TORCH) -> dict[str, 
     return outcome
 
 
-def test_json() -> None:
-    outcome = run("--json")
+def test_host_json() -> None:
+    outcome = run("--host", "--seconds=0", "--json")
     assert outcome["status"] == 0, outcome["errors"]
     found = json.loads(outcome["output"])
     assert found["arrays"].startswith("NumPy ")
@@ -40,8 +60,8 @@ def test_json() -> None:
         assert call["driver_microseconds"] > 0
 
 
-def test_table() -> None:
-    outcome = run(missing=("torch", "numpy"))
+def test_host_table() -> None:
+    outcome = run("--host", "--seconds=0", missing=("torch", "numpy"))
     assert outcome["status"] == 0, outcome["errors"]
     output = outcome["output"]
     assert "host cost of calls, arrays of Python" in output
@@ -49,8 +69,510 @@ def test_table() -> None:
     assert re.search(r"swap_blocks_batch, 8,192 blocks +8,192 +[\d,.]+ us", output)
 
 
-@pytest.mark.parametrize("arguments", [("--nohost",)])
-def test_nothing_to_measure(arguments: tuple[str, ...]) -> None:
-    outcome = run(*arguments)
+def test_program_needs_no_absl() -> None:
+    outcome = run("--host", "--seconds=0", missing=("torch", "numpy", "absl"))
+    assert outcome["status"] == 0, outcome["errors"]
+
+
+# Without a GPU ----------------------------------------------------------------
+
+
+def test_without_torch() -> None:
+    outcome = run("--grid")
     assert outcome["status"] == 1
-    assert "nothing to measure without --host" in outcome["errors"]
+    assert "needs torch with CUDA" in outcome["errors"]
+    assert "bench --host" in outcome["errors"]
+
+
+def test_torch_without_a_gpu() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    outcome = run(missing=())
+    assert outcome["status"] == 1
+    assert "finds no CUDA GPU" in outcome["errors"]
+
+
+# Arguments --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4096", 4096), ("2K", 2048), ("64KiB", 65536), ("1m", 1 << 20), ("2G", 1 << 31)],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse_size(text) == size
+    assert parse_size(size_text(size).replace(" ", "")) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "2T", "K", "1.5K"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="no size"):
+        parse_size(text)
+
+
+def test_defaults() -> None:
+    options = parse_arguments([])
+    assert (options.preset, options.rounds, options.seconds) == ("table", 30, 300.0)
+    assert options.directions == ["h2d", "d2h"]
+    assert parse_arguments(["--grid"]).directions == ["h2d", "d2h", "d2d"]
+    assert parse_arguments(["--compute"]).rounds == 10
+    assert parse_arguments(["--host"]).seconds == 1.0
+    options = parse_arguments(["--sizes", "2K,1M", "--counts", "1,8", "--json"])
+    assert (options.sizes, options.counts) == ([2048, 1 << 20], [1, 8])
+    assert options.json == "-"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sizes", "2X"], "no size"),
+        (["--directions", "up"], "'up' is none of"),
+        (["--methods", "magic"], "'magic' is none of"),
+        (["--grid", "--compute"], "not allowed with"),
+        (["--tune"], "belong to --compute"),
+        (["--compute", "--directions", "both"], "one direction at a time"),
+        (["--compute", "--shapes", "plain:4"], "no shape"),
+        (["--gemm", "64x64"], "ROWSxCOLUMNSxDEPTH"),
+        (["--counts", "0"], "not above zero"),
+        (["--host", "--csv", "file"], "no --csv"),
+        (["--nohost"], "unrecognized"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    text = capsys.readouterr().out
+    for word in ("--grid", "--streams", "--submission", "--compute", "examples:"):
+        assert word in text
+
+
+def test_shapes() -> None:
+    shape = shapes.parse_shape("bulk:2x8x4096")
+    assert (shape.engine, shape.kernel) == ("kernel", "bulk")
+    assert (shape.ctas, shape.threads, shape.stages, shape.stage_bytes) == (
+        2,
+        32,
+        8,
+        4096,
+    )
+    plain = shapes.parse_shape("plain:16x1024")
+    assert (plain.ctas, plain.threads, plain.kernel) == (16, 1024, "plain")
+    assert shapes.parse_shape("batch:64").max_batch == 64
+    assert shapes.parse_shape("overlap").prefer_overlap
+    assert shapes.parse_shape("auto:throughput").priority == "throughput"
+    for direction in ("h2d", "d2h", "d2d"):
+        texts = shapes.to_sweep(direction)
+        assert len(texts) == len(set(texts)) > 10
+        assert [shapes.parse_shape(text).text for text in texts] == texts
+
+
+def test_shapes_that_compute_takes() -> None:
+    options = parse_arguments(["--compute"])
+    assert [shape.text for shape in shapes_for(options, "h2d")] == list(shapes.COMPARED)
+    options = parse_arguments(["--compute", "--shapes", "plain:4x64,auto"])
+    assert [shape.text for shape in shapes_for(options, "d2h")] == [
+        "plain:4x64",
+        "auto",
+    ]
+    options = parse_arguments(["--compute", "--tune"])
+    assert len(shapes_for(options, "d2h")) > 40
+
+
+# Cells ------------------------------------------------------------------------
+
+
+def test_speed_table_is_that_of_the_goals() -> None:
+    places = speed_table.cells(
+        speed_table.DEFAULT_SIZES, (), ("h2d", "d2h"), ("created",), ("throughput",)
+    )
+    assert [(cell.size // 1024, cell.count) for cell in places[:8]] == [
+        (2, 8192),
+        (4, 8192),
+        (8, 8192),
+        (16, 8192),
+        (32, 8192),
+        (64, 4096),
+        (256, 1024),
+        (1024, 512),
+    ]
+    assert len(places) == 16
+    assert usual_count(4 << 20) == 128
+
+
+def test_two_directions_at_once_need_created_streams() -> None:
+    places = speed_table.cells(
+        (2048,),
+        (),
+        ("both",),
+        ("created", "legacy", "per_thread", "replay"),
+        ("compute",),
+    )
+    assert [cell.stream for cell in places] == ["created", "replay"]
+    assert places[0].total_bytes == 2 * 2048 * 8192
+
+
+def test_grid_is_capped_and_shuffled() -> None:
+    def cells(seed: int) -> list[Cell]:
+        return grid.cells(
+            grid.SIZES,
+            grid.COUNTS,
+            ("h2d",),
+            ("created",),
+            ("throughput",),
+            1 << 28,
+            seed,
+        )
+
+    assert grid.SIZES[0] == 512 and grid.SIZES[-1] == 4 << 20
+    found = cells(1)
+    assert all(cell.total_bytes <= 1 << 28 for cell in found)
+    assert Cell("h2d", 4096, 65536) in found
+    assert Cell("h2d", 8192, 65536) not in found
+    assert found == cells(1)
+    assert found != cells(2) and set(found) == set(cells(2))
+
+
+# Statistics and rounds --------------------------------------------------------
+
+
+def test_quantiles() -> None:
+    values = [float(value) for value in range(11)]
+    assert quantile(values, 0.1) == 1.0
+    assert quantile(values, 0.25) == 2.5
+    assert quantile([7.0], 0.9) == 7.0
+    shuffled = values[:]
+    random.Random(1).shuffle(shuffled)
+    assert Summary.of(shuffled) == Summary(11, 5.0, 1.0, 9.0)
+
+
+class Fake:
+    """A contender whose rounds take the times that it is given."""
+
+    def __init__(self, name: str, seconds: float, log: list[str]) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.log = log
+
+    def measure(self) -> Sample:
+        self.log.append(self.name)
+        return Sample(self.seconds, self.seconds / 10)
+
+
+def no_time() -> float:
+    return 0.0
+
+
+def test_every_round_measures_every_contender_once_in_another_order() -> None:
+    log: list[str] = []
+    contenders = [Fake(name, 1.0, log) for name in "abcd"]
+    settings = RoundSettings(rounds=20, least_seconds=0, warm_rounds=1, seed=3)
+    samples = interleave(contenders, settings, deadline=1.0, clock=no_time)
+    assert {name: len(found) for name, found in samples.items()} == dict.fromkeys(
+        "abcd", 20
+    )
+    rounds = [log[start : start + 4] for start in range(0, len(log), 4)]
+    assert len(rounds) == 21  # one to warm up, which does not count
+    assert all(sorted(order) == list("abcd") for order in rounds)
+    assert len({tuple(order) for order in rounds}) > 5
+    again: list[str] = []
+    interleave(
+        [Fake(name, 1.0, again) for name in "abcd"], settings, 1.0, clock=no_time
+    )
+    assert again == log, "the seed decides the order"
+
+
+def test_hopeless_contenders_are_left_out() -> None:
+    log: list[str] = []
+    contenders = [
+        Fake("limit", 0.1, log),
+        Fake("quick", 1.0, log),
+        Fake("near", 1.9, log),
+        Fake("slow", 2.1, log),
+        Fake("auto", 9.0, log),
+    ]
+    settings = RoundSettings(rounds=10, least_seconds=0, trial_rounds=4, hopeless=2.0)
+    samples = interleave(contenders, settings, 1.0, ("limit", "auto"), no_time)
+    assert {name: len(found) for name, found in samples.items()} == {
+        "limit": 10,
+        "quick": 10,
+        "near": 10,
+        "slow": 4,
+        "auto": 10,
+    }
+
+
+def test_rounds_end_with_the_time() -> None:
+    now = iter(range(1000))
+    settings = RoundSettings(rounds=100, least_rounds=3, warm_rounds=0)
+    samples = interleave(
+        [Fake("a", 1.0, [])], settings, deadline=7.5, clock=lambda: float(next(now))
+    )
+    assert len(samples["a"]) == 7
+    samples = interleave([Fake("a", 1.0, [])], settings, deadline=-1.0, clock=no_time)
+    assert len(samples["a"]) == 3, "the least, whatever the time"
+
+
+def test_short_rounds_are_repeated_for_a_while() -> None:
+    now = iter(range(1000))
+    settings = RoundSettings(rounds=5, least_seconds=50, warm_rounds=0)
+    samples = interleave(
+        [Fake("a", 1.0, [])], settings, deadline=900, clock=lambda: float(next(now))
+    )
+    assert len(samples["a"]) == 49
+
+
+def test_time_budget_is_shared_by_what_is_left() -> None:
+    time = [0.0]
+    budget = TimeBudget(100.0, clock=lambda: time[0])
+    assert budget.deadline(10) == 10.0
+    time[0] = 40.0
+    assert budget.deadline(6) == 50.0
+    time[0] = 120.0
+    assert budget.deadline(1) == 120.0
+    assert budget.seconds_left < 0
+
+
+# Results ----------------------------------------------------------------------
+
+CELL = Cell("h2d", 1000, 1000)
+
+
+def times(*seconds: float) -> list[Sample]:
+    return [Sample(each, each / 2, event_seconds=each / 4) for each in seconds]
+
+
+def test_rows_of_a_cell() -> None:
+    rows = cell_rows(
+        CELL,
+        {
+            "limit": times(0.001, 0.001, 0.001),
+            "auto": times(0.002, 0.001, 0.004),
+            "kernel": times(0.001, 0.001, 0.001),
+            "batch": times(0.004, 0.004, 0.004),
+        },
+        {"auto": "kernel 1000"},
+        limit_bytes=2_000_000,
+    )
+    by_method = {row["method"]: row for row in rows}
+    assert by_method["limit"]["gb_per_s"] == 2.0
+    assert by_method["limit"]["ratio_to_best"] is None
+    auto = by_method["auto"]
+    assert auto["gb_per_s"] == 0.5
+    assert auto["median_us"] == 2000.0
+    assert auto["submit_median_us"] == 1000.0
+    assert auto["event_median_us"] == 500.0
+    assert (auto["p10_us"], auto["p90_us"]) == (1200.0, 3600.0)
+    assert auto["share_of_limit"] == 0.25
+    assert auto["ratio_to_best"] == 0.5
+    assert auto["engines"] == "kernel 1000"
+    assert by_method["batch"]["ratio_to_best"] == 0.25
+
+
+def test_both_directions_count_both() -> None:
+    rows = cell_rows(
+        Cell("both", 1000, 1000),
+        {"limit": times(0.001), "auto": times(0.001)},
+        {},
+        10**6,
+    )
+    assert [row["gb_per_s"] for row in rows] == [2.0, 2.0]
+
+
+def test_times_beside_a_multiplication() -> None:
+    alone = [BesideSample(seconds, 0) for seconds in (1.0, 2.0, 1.0)]
+    beside = [
+        BesideSample(seconds, 0, gb_per_s=rate)
+        for seconds, rate in ((1.1, 30.0), (2.2, None), (1.2, 40.0))
+    ]
+    rows = rows_of(
+        CELL,
+        {"alone": list(alone), "kernel": list(beside)},
+        {"kernel": times(0.001)},
+        {},
+    )
+    kernel = rows[1]
+    assert rows[0]["gemm_ratio"] == 1.0
+    assert kernel["gemm_ratio"] == 1.1  # of each round, not of the medians
+    assert kernel["beside_gb_per_s"] == 35.0
+    assert kernel["alone_gb_per_s"] == 1.0
+
+
+def test_rate_of_calls_that_end_inside() -> None:
+    ends = [0.5, 1.5, 2.5, 3.5, 9.0]
+    assert rate_inside(ends, 1.0, 4.0, 10**9) == 1.0
+    assert rate_inside(ends, 1.0, 2.0, 10**9) is None
+
+
+def test_table_json_and_csv() -> None:
+    rows: list[output.Row] = [
+        {"method": "auto", "gb_per_s": 40.125, "count": 8192, "note": ""},
+        {"method": "loop", "gb_per_s": None, "count": 1, "note": "unavailable"},
+    ]
+    lines = output.table_lines(rows, ["method", "count", "gb_per_s", "absent"])
+    assert lines == [
+        "method  count  gb_per_s  absent",
+        "auto    8,192     40.12       -",
+        "loop        1         -       -",
+    ]
+    environment = {"device": "a GPU", "driver_cuda": "13.0", "seed": 7}
+    text = io.StringIO()
+    output.write_json(text, "table", rows, environment, ["a problem"])
+    found = json.loads(text.getvalue())
+    assert found["problems"] == ["a problem"]
+    assert found["environment"] == environment
+    assert all(row.items() >= environment.items() for row in found["rows"])
+    text = io.StringIO()
+    output.write_csv(text, rows, environment)
+    read = list(csv.DictReader(io.StringIO(text.getvalue())))
+    assert [row["device"] for row in read] == ["a GPU", "a GPU"]
+    assert read[0]["gb_per_s"] == "40.125" and read[1]["gb_per_s"] == ""
+
+
+def test_pivot() -> None:
+    rows = [
+        {"size": size, "method": method, "rate": size * factor}
+        for size in (1, 2)
+        for method, factor in (("a", 10), ("b", 20))
+    ]
+    found, names = output.pivot(rows, ["size"], "method", "rate")
+    assert names == ["a", "b"]
+    assert found == [{"size": 1, "a": 10, "b": 20}, {"size": 2, "a": 20, "b": 40}]
+
+
+# The core, on methods that copy bytes of Python ---------------------------------
+
+
+class FakeBlocks:
+    """Blocks of Python's memory."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.source = random.Random(cell.size).randbytes(cell.size * cell.count)
+        self.target = bytearray(len(self.source))
+
+    def clear(self) -> None:
+        self.target[:] = bytes(len(self.target))
+
+    def wrong(self) -> str | None:
+        return None if self.target == self.source else "block 0 is wrong"
+
+
+class FakeStopwatch:
+    """Time goes by as the method says."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def synchronize(self) -> None:
+        pass
+
+    def measure(self, submit: Callable[[], object]) -> Sample:
+        submit()
+        return Sample(self.seconds, self.seconds / 2)
+
+
+class FakeMethod:
+    """Copies all, or all but the last byte."""
+
+    def __init__(self, blocks: FakeBlocks, name: str, spoilt: bool) -> None:
+        self.blocks = blocks
+        self.name = name
+        self.spoilt = spoilt
+
+    def submit(self) -> None:
+        end = len(self.blocks.source) - (1 if self.spoilt else 0)
+        self.blocks.target[:end] = self.blocks.source[:end]
+
+    def engines(self) -> str:
+        return f"{self.name} 1"
+
+
+class FakeWorkshop:
+    """Makes contenders of fake methods; `loop` is not to be had."""
+
+    limit_bytes = 10**6
+    seconds = {"limit": 1e-3, "auto": 2e-3, "kernel": 1e-3, "batch": 3e-3}
+
+    def __init__(self, spoilt: str = "") -> None:
+        self.spoilt = spoilt
+        self.pools = self
+
+    def blocks(self, cell: Cell) -> list[FakeBlocks]:
+        return [FakeBlocks(cell)]
+
+    def method(self, name: str, cell: Cell, blocks: Sequence[Any]) -> TimedMethod:
+        if name == "loop":
+            raise UnavailableError("there is none")
+        if name == "bridge":
+            raise RuntimeError("broken")
+        method = FakeMethod(blocks[0], name, name == self.spoilt)
+        watch: Any = FakeStopwatch(self.seconds[name])
+        contender = TimedMethod(name, [method], blocks, watch)
+        contender.check()
+        return contender
+
+    def limit(self, cell: Cell, blocks: Sequence[Any]) -> TimedMethod:
+        return self.method("limit", cell, blocks)
+
+
+def fake_session(spoilt: str = "", seconds: float = 1000.0) -> Session:
+    workshop: Any = FakeWorkshop(spoilt)
+    settings = RoundSettings(rounds=5, least_seconds=0)
+    return Session(workshop, settings, TimeBudget(seconds))
+
+
+def test_speed_table_of_fake_methods() -> None:
+    session = fake_session()
+    cells = [CELL, Cell("d2h", 2000, 10)]
+    speed_table.run(session, cells, ["auto", "kernel", "batch", "loop"])
+    assert session.problems == []
+    by_method = {
+        row["method"]: row for row in session.rows if row["direction"] == "h2d"
+    }
+    assert by_method["loop"]["note"] == "unavailable: there is none"
+    assert by_method["auto"]["gb_per_s"] == 0.5
+    assert by_method["auto"]["ratio_to_best"] == 0.5
+    assert by_method["auto"]["rounds"] == 5
+    text = "\n".join(speed_table.lines(session))
+    assert re.search(r"h2d +1000 B +1,000 +created +throughput +1.00 +0.5 +1.00 ", text)
+    assert "auto 1" in text and "loop, created: unavailable: there is none" in text
+
+
+def test_grid_of_fake_methods() -> None:
+    session = fake_session()
+    grid.run(session, [CELL])
+    text = "\n".join(grid.lines(session))
+    assert "in 1 cells: 1 below 0.95, the least 0.5." in text
+    assert re.search(r"auto 1 +kernel +1.00 +0.5", text)
+
+
+def test_a_wrong_byte_is_a_problem() -> None:
+    session = fake_session(spoilt="kernel")
+    contenders, _ = prepared(session, CELL, ["auto", "kernel"], with_limit=True)
+    assert [contender.name for contender in contenders] == ["limit", "auto"]
+    assert len(session.problems) == 1 and "WRONG BYTES: kernel" in session.problems[0]
+    with pytest.raises(WrongBytesError, match="block 0"):
+        FakeWorkshop("auto").method("auto", CELL, [FakeBlocks(CELL)])
+
+
+def test_an_error_of_a_method_does_not_end_the_run() -> None:
+    session = fake_session()
+    contenders, _ = prepared(session, CELL, ["bridge", "auto"], with_limit=False)
+    assert [contender.name for contender in contenders] == ["auto"]
+    assert "RuntimeError: broken" in session.problems[0]
+
+
+def test_cells_without_time_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    session = fake_session(seconds=0.0)
+    speed_table.run(session, [CELL, CELL], ["auto"])
+    assert len(session.skipped) == 2 and session.rows == []
+    assert "--seconds" in capsys.readouterr().err

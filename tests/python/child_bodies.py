@@ -211,7 +211,7 @@ def swap_on_each_stream() -> dict[str, Any]:
         for name, stream in (("legacy", 1), ("per_thread", 2), ("created", created)):
             with make_blocks(driver) as blocks:
                 arguments: dict[str, Any] = blocks.swap_in_arguments()
-                arguments["stream"] = stream
+                arguments |= {"stream": stream, "engine": "batch"}
                 plan = kvswap.plan(**arguments)
                 result = kvswap.swap_blocks_batch(**arguments)
                 outcome[name] = {

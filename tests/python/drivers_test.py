@@ -48,7 +48,9 @@ def test_version(version: str) -> None:
         engine = "loop" if unavailable else "batch"
         assert round_trip["unavailable"] == [unavailable] * 2
         assert round_trip["engine"] == [engine] * 2
-        assert round_trip["copies"] == {"batch": 0, "loop": 0} | {engine: BLOCKS}
+        assert round_trip["copies"] == dict.fromkeys(
+            ("batch", "loop", "kernel", "bridge"), 0
+        ) | {engine: BLOCKS}
 
 
 def test_entry_that_is_missing_in_spite_of_the_version() -> None:

@@ -41,6 +41,17 @@ def plan(arguments: dict[str, Any]) -> None:
     assert kvswap.plan(**arguments).copies
 
 
+def make_a_policy(_arguments: dict[str, Any]) -> None:
+    """A policy, out of the library's own rules."""
+    assert repr(kvswap.get_policy(90))
+
+
+def fail_to_make_a_policy(_arguments: dict[str, Any]) -> None:
+    """A policy that the library refuses."""
+    with pytest.raises(ValueError, match="rule 1"):
+        kvswap.Policy([*POLICY, kvswap.PolicyRule(engine="kernel")])
+
+
 def fail_with(error: type[Exception], **changes: Any) -> Callable[..., None]:
     """A call that raises."""
 
@@ -54,9 +65,15 @@ def fail_with(error: type[Exception], **changes: Any) -> Callable[..., None]:
     return fail
 
 
+POLICY = kvswap.Policy([kvswap.PolicyRule(engine="loop")])
+
 ACTIONS: dict[str, Callable[[dict[str, Any]], None]] = {
     "success": succeed,
     "plan": plan,
+    "policy": lambda arguments: succeed(arguments | {"policy": POLICY}),
+    "making a policy": make_a_policy,
+    "wrong policy": fail_with(TypeError, policy=[]),
+    "wrong rule": fail_to_make_a_policy,
     "wrong type": fail_with(TypeError, sizes=[1]),
     "wrong dtype": fail_with(TypeError, sizes=numpy.zeros(4)),
     "wrong dtype of a tensor": fail_with(TypeError, sizes=torch.zeros(4)),

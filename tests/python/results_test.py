@@ -18,10 +18,15 @@ from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers
 SIZE = BLOCKS * BLOCK_BYTES
 
 
+def by_engine(**counts: int) -> dict[str, int]:
+    """A count for every engine, zero where none is given."""
+    return dict.fromkeys(("batch", "loop", "kernel", "bridge"), 0) | counts
+
+
 def swap(blocks: Blocks, **options: Any) -> kvswap.SwapResult:
-    """All blocks into the GPU, on the per-thread stream unless told otherwise."""
+    """All blocks into the GPU: the batch engine and stream 2, unless told otherwise."""
     return kvswap.swap_blocks_batch(
-        **({"stream": 2} | blocks.swap_in_arguments() | options)
+        **({"stream": 2, "engine": "batch"} | blocks.swap_in_arguments() | options)
     )
 
 
@@ -35,13 +40,13 @@ class TestSwapResult:
         assert result.submitted == BLOCKS
         assert result.submitted_bytes == SIZE
         assert result.dropped == 0
-        assert result.copies == {"batch": BLOCKS, "loop": 0}
+        assert result.copies == by_engine(batch=BLOCKS)
         assert result.unavailable == {}
 
     def test_of_a_fallback(self, blocks: Blocks) -> None:
         result = swap(blocks, stream=0)
         assert result.engine == "loop"
-        assert result.copies == {"batch": 0, "loop": BLOCKS}
+        assert result.copies == by_engine(loop=BLOCKS)
         assert result.unavailable == {"batch": "legacy_stream"}
 
     def test_of_an_engine_that_was_asked_for(self, blocks: Blocks) -> None:
@@ -72,7 +77,7 @@ class TestSwapResult:
     def test_repr_names_every_field(self, blocks: Blocks) -> None:
         assert repr(swap(blocks, stream=0)) == (
             "SwapResult(engine='loop', device=0, submitted=4, submitted_bytes=256, "
-            "dropped=0, copies={'batch': 0, 'loop': 4}, "
+            "dropped=0, copies={'batch': 0, 'loop': 4, 'kernel': 0, 'bridge': 0}, "
             "unavailable={'batch': 'legacy_stream'}, pageable=0)"
         )
 
@@ -130,7 +135,10 @@ class TestPlan:
         assert not blocks.arrived()
 
     def test_of_the_batch_engine(self, blocks: Blocks) -> None:
-        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=2, max_batch=3)
+        arguments = blocks.swap_in_arguments()
+        # So that no block is contiguous with a neighbour on both sides.
+        arguments["dst_ptrs"] = integers(reversed(blocks.gpu_addresses))
+        plan = kvswap.plan(**arguments, stream=2, engine="batch", max_batch=3)
         assert plan == kvswap.Plan(
             engine="batch",
             stream_kind="per_thread",
@@ -143,11 +151,19 @@ class TestPlan:
             max_batch=3,
             unavailable={},
             explanations={},
+            engine_copies=by_engine(batch=BLOCKS),
+            coalesced=0,
         )
 
+    def test_contiguous_blocks(self, blocks: Blocks) -> None:
+        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=2, engine="batch")
+        assert (plan.copies, plan.coalesced, plan.driver_calls) == (BLOCKS, 3, 1)
+        assert plan.engine_copies == by_engine(batch=BLOCKS)
+
     def test_of_a_fallback_explains_it(self, blocks: Blocks) -> None:
-        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=0)
-        assert (plan.engine, plan.driver_calls) == ("loop", BLOCKS)
+        plan = kvswap.plan(**blocks.swap_in_arguments(), stream=0, engine="batch")
+        assert plan.engine == "loop"
+        assert plan.engine_copies == by_engine(loop=BLOCKS)
         assert plan.unavailable == {"batch": "legacy_stream"}
         assert plan.explanations.keys() == {"batch"}
         assert "default stream" in plan.explanations["batch"]
@@ -155,7 +171,9 @@ class TestPlan:
     def test_of_a_capturing_stream(self, blocks: Blocks, driver: CudaDriver) -> None:
         with driver.stream() as stream:
             stream.begin_capture()
-            plan = kvswap.plan(**blocks.swap_in_arguments(), stream=stream)
+            plan = kvswap.plan(
+                **blocks.swap_in_arguments(), stream=stream, engine="batch"
+            )
             stream.end_capture().close()
         assert plan.capturing is True
         assert plan.stream_kind == "created"
@@ -194,6 +212,26 @@ class TestDriverInfo:
         assert all(entry.present for entry in entries.values())
 
 
+class TestKernelInfo:
+    """kernel_info"""
+
+    def test_of_a_context(self, context: None) -> None:
+        info = kvswap.kernel_info()
+        assert info.device == 0
+        assert info.available is (info.reason is None) is (info.message == "")
+        assert info.available is (info.image != "")
+        assert info.parameter_bytes in ((4096, 32764) if info.available else (0,))
+
+    def test_without_a_context(self, simulator: kvswap_sim.Simulator) -> None:
+        info = kvswap.kernel_info()
+        assert (info.available, info.device, info.compute_capability) == (
+            False,
+            None,
+            0,
+        )
+        assert "context" in info.message
+
+
 class TestStatistics:
     """stats"""
 
@@ -210,7 +248,7 @@ class TestStatistics:
         assert after.dropped - before.dropped == 1
         for name, batch, loop in (("copies", 3, BLOCKS), ("bytes", 6, SIZE)):
             counted, counted_before = getattr(after, name), getattr(before, name)
-            assert counted.keys() == {"batch", "loop"}
+            assert counted.keys() == by_engine().keys()
             assert counted["batch"] - counted_before["batch"] == batch
             assert counted["loop"] - counted_before["loop"] == loop
         fallbacks = {
@@ -221,7 +259,7 @@ class TestStatistics:
         assert set(fallbacks.values()) == {0}
 
 
-@pytest.mark.parametrize("name", ["plan", "driver_info", "stats"])
+@pytest.mark.parametrize("name", ["plan", "driver_info", "kernel_info", "stats"])
 def test_records_are_values(blocks: Blocks, name: str) -> None:
     """The Python classes among the results: frozen, equal by value, picklable."""
     arguments = {"plan": blocks.swap_in_arguments() | {"stream": 2}}.get(name, {})

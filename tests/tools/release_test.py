@@ -15,7 +15,7 @@ import pytest
 from cyclonedx.model.bom import Bom
 
 import set_version
-from release import command
+from release import bill_of_materials, command
 
 MANYLINUX = "manylinux_2_28_x86_64"
 _PYBIND11_HASH = "ab" * 32
@@ -46,6 +46,11 @@ def source(tmp_path: Path) -> Path:
     _write(
         root / "toolchains/python/pybind11.lock",
         f"# headers\npybind11==3.1.0 \\\n    --hash=sha256:{_PYBIND11_HASH}\n",
+    )
+    _write(
+        root / "toolchains/cuda/locks/nvrtc_12.8.lock",
+        f"nvidia-cuda-nvrtc-cu12==12.8.93 \\\n    --hash=sha256:{'12' * 32} \\\n"
+        f"    --hash=sha256:{'34' * 32}\n",
     )
     _write(
         root / "toolchains/cc/release/zig.lock",
@@ -159,13 +164,21 @@ def test_the_bill_of_materials(tmp_path: Path, source: Path) -> None:
     assert product["licenses"] == [{"license": {"id": "Apache-2.0"}}]
 
     components = {component["name"]: component for component in bill["components"]}
-    assert components.keys() == {wheel.name, "pybind11", "ziglang"}
+    assert components.keys() == {
+        wheel.name,
+        "pybind11",
+        "nvidia-cuda-nvrtc-cu12",
+        "ziglang",
+    }
     line = (output / "SHA256SUMS").read_text().splitlines()[0]
     digest = {"alg": "SHA-256", "content": line.split()[0]}
     assert line == f"{line[:64]}  {wheel.name}"
     assert components[wheel.name]["hashes"] == [digest]
     assert components["pybind11"]["version"] == "3.1.0"
     assert components["pybind11"]["hashes"][0]["content"] == _PYBIND11_HASH
+    nvrtc = components["nvidia-cuda-nvrtc-cu12"]
+    assert nvrtc["version"] == "12.8.93"
+    assert "NVIDIA" in nvrtc["licenses"][0]["license"]["name"]
     compiler = components["ziglang"]
     assert compiler["version"] == "0.17.1"
     # Two files may have been used: it is not known which.
@@ -176,13 +189,21 @@ def test_the_bill_of_materials(tmp_path: Path, source: Path) -> None:
     }
     dependencies = {item["ref"]: item for item in bill["dependencies"]}
     assert dependencies["pkg:pypi/kvswap@0.1.0"]["dependsOn"] == [
+        "pkg:pypi/nvidia-cuda-nvrtc-cu12@12.8.93",
         "pkg:pypi/pybind11@3.1.0",
         "pkg:pypi/ziglang@0.17.1",
     ]
     # The library that made it reads it.
     # The class gains this method by a decorator.
     again: Bom = vars(Bom)["from_json"].__get__(None, Bom)(data=bill)
-    assert len(again.components) == 3
+    assert len(again.components) == 4
+
+
+def test_the_lock_of_the_device_compiler_is_the_defaults() -> None:
+    lock = bill_of_materials.NVRTC_LOCK
+    assert lock.name == f"nvrtc_{os.environ['DEFAULT_NVRTC']}.lock"
+    package = bill_of_materials.read_lock(lock, bill_of_materials.NVRTC)
+    assert package.version.startswith(os.environ["DEFAULT_NVRTC"])
 
 
 def test_twice_the_same_bytes(tmp_path: Path, source: Path) -> None:
@@ -364,7 +385,7 @@ def test_a_missing_lock_of_the_compiler(
     assert f"{lock}: is missing, so the version of ziglang is not known" in message
     assert _run(source, tmp_path / "dist", wheel, "--draft") == 0
     names = {part["name"] for part in _bill(tmp_path / "dist")["components"]}
-    assert names == {wheel.name, "pybind11"}
+    assert names == {wheel.name, "pybind11", "nvidia-cuda-nvrtc-cu12"}
 
 
 def test_a_lock_without_the_package(

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from tests.wheel.wheel_files import (
     Wheel,
     built_wheels,
+    has_device_kernels,
     has_torch_operators,
     is_release,
 )
@@ -52,6 +53,10 @@ def test_files_of_kvswap() -> None:
         "__init__.py",
         "__main__.py",
         "_core.pyi",
+        "bench.py",
+        "benchmark/native_loop.c",
+        "benchmark/no_batch_driver.c",
+        "benchmark/rounds.py",
         "cmake/kvswapConfig.cmake",
         "cmake/kvswapConfigVersion.cmake",
         "compat/__init__.py",
@@ -73,7 +78,8 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/((compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((benchmark|compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"|kvswap/benchmark/\w+\.c"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
             r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/.+)",
@@ -81,6 +87,20 @@ def test_files_of_kvswap() -> None:
         )
     ]
     assert unexpected == []
+
+
+def test_device_kernels() -> None:
+    library = WHEELS["kvswap"].content["kvswap/libkvswap.so"]
+    names = re.findall(rb"(\w+), (\d+) bytes of parameters, NVRTC ([\d.]+)\0", library)
+    assert bool(names) == has_device_kernels()
+    if not names:
+        return
+    assert {b"sm_75", b"sm_80", b"sm_90", b"compute_90"} <= {name[0] for name in names}
+    assert {name[1] for name in names} == {b"4096", b"32764"}
+    if is_release():
+        # What drivers since CUDA 12.0 load, and Blackwell.
+        assert {name[2] for name in names} == {b"12.8"}
+        assert {b"sm_100", b"sm_120"} <= {name[0] for name in names}
 
 
 def test_files_of_the_simulated_driver() -> None:

@@ -129,6 +129,11 @@ def is_release() -> bool:
     return os.environ["IS_RELEASE"] == "1"
 
 
+def has_device_kernels() -> bool:
+    """Whether they were not left out."""
+    return os.environ["HAS_DEVICE_KERNELS"] == "1"
+
+
 def has_torch_operators() -> bool:
     """Whether they were built with the headers of torch."""
     return os.environ["HAS_TORCH_OPERATORS"] == "1"

@@ -25,6 +25,10 @@ from release.wheel_files import DISTRIBUTION, Wheel
 
 PYBIND11_LOCK = Path("toolchains/python/pybind11.lock")
 COMPILER_LOCK = Path("toolchains/cc/release/zig.lock")
+# Of the toolkit that compiles device kernels where none is selected: DEFAULT_NVRTC in
+# toolchains/cuda/toolkits.bzl.
+NVRTC_LOCK = Path("toolchains/cuda/locks/nvrtc_12.8.lock")
+NVRTC = "nvidia-cuda-nvrtc-cu12"
 
 # What the release compiler links into every binary, out of its own sources. The unwinder
 # is the system's.
@@ -77,21 +81,21 @@ def _hashes(digests: tuple[str, ...]) -> list[HashType]:
     return [HashType(alg=HashAlgorithm.SHA_256, content=digests[0])]
 
 
-def _component_of(package: LockedPackage, license_id: str) -> Component:
+def _component_of(package: LockedPackage, license: DisjunctiveLicense) -> Component:
     reference = package.package_url.to_string()
     return Component(
         name=package.name,
         version=package.version,
         purl=package.package_url,
         bom_ref=reference,
-        licenses=[DisjunctiveLicense(id=license_id)],
+        licenses=[license],
         hashes=_hashes(package.hashes),
     )
 
 
 def _product(version: str) -> Component:
     package = LockedPackage(DISTRIBUTION, version, ())
-    return _component_of(package, "Apache-2.0")
+    return _component_of(package, DisjunctiveLicense(id="Apache-2.0"))
 
 
 def _wheel(wheel: Wheel) -> Component:
@@ -114,7 +118,7 @@ def _wheel(wheel: Wheel) -> Component:
 
 
 def _compiler(compiler: LockedPackage) -> Component:
-    component = _component_of(compiler, "MIT")
+    component = _component_of(compiler, DisjunctiveLicense(id="MIT"))
     component.description = (
         "The compiler; these of its runtime libraries are linked in."
     )
@@ -129,6 +133,14 @@ def _compiler(compiler: LockedPackage) -> Component:
     return component
 
 
+def _device_compiler(nvrtc: LockedPackage) -> Component:
+    component = _component_of(
+        nvrtc, DisjunctiveLicense(name="NVIDIA CUDA Toolkit End User License Agreement")
+    )
+    component.description = "The compiler of the device kernels; nothing is linked in."
+    return component
+
+
 def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -137,6 +149,7 @@ def write(
     version: str,
     wheels: list[Wheel],
     pybind11: LockedPackage,
+    nvrtc: LockedPackage,
     compiler: LockedPackage | None,
     source_date_epoch: int | None,
 ) -> str:
@@ -146,11 +159,15 @@ def write(
         version: of the release.
         wheels: what is released.
         pybind11: compiled into the extension modules.
+        nvrtc: the compiler of the device kernels.
         compiler: the release compiler, or None where it was not used.
         source_date_epoch: the time to give, in seconds, or None for none.
     """
     product = _product(version)
-    compiled_in = [_component_of(pybind11, "BSD-3-Clause")]
+    compiled_in = [
+        _component_of(pybind11, DisjunctiveLicense(id="BSD-3-Clause")),
+        _device_compiler(nvrtc),
+    ]
     if compiler is not None:
         compiled_in.append(_compiler(compiler))
     time = datetime.datetime.fromtimestamp(

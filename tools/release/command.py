@@ -113,13 +113,16 @@ def gather(
         pybind11 = bill_of_materials.read_lock(
             root / bill_of_materials.PYBIND11_LOCK, "pybind11"
         )
+        nvrtc = bill_of_materials.read_lock(
+            root / bill_of_materials.NVRTC_LOCK, bill_of_materials.NVRTC
+        )
         compiler = _compiler(root, draft)
     except (WheelError, LockError, set_version.VersionError) as error:
         raise Refused([str(error)]) from error
     except OSError as error:
         raise Refused([f"{error.filename}: {error.strerror}"]) from error
     bill = bill_of_materials.write(
-        version, wheels, pybind11, compiler, _source_date_epoch(environment)
+        version, wheels, pybind11, nvrtc, compiler, _source_date_epoch(environment)
     )
     _write(output, wheels, version, bill)
 
