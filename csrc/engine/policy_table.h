@@ -85,12 +85,29 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kH2D, kCompute,    kAny,       12 * kKiB,    4, Plain(1, 1024)),
     Rule(kAny, kCompute,    kAny,        kAnySize,    5, kCopyEngines),
     // Many small copies: the kernel.
-    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Plain(16, 1024)),
-    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Plain(16, 1024)),
-    Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Plain(528, 1024)),
-    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Plain(16, 1024)),
+    Rule(kH2D, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
+    Rule(kD2H, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
+    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
+    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Bulk(16, 8, 4096)),
     Rule(kAny, kAny,        kAny,        kAnySize,    5, kCopyEngines),
     // A few copies: a call for each is the quickest.
+    Rule(kAny, kAny,        kAny,        kAnySize,    0, kLoopEngine),
+};
+
+// Other GPUs: not measured. The plain kernel with the numbers that it has on an
+// H200.
+inline constexpr kvswap_policy_rule kOtherRules[] = {
+    Rule(kH2H, kAny,        kAny,        kAnySize,    0, kCopyEngines),
+    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    4, Plain(2, 256)),
+    Rule(kH2D, kCompute,    kAny,       12 * kKiB,    4, Plain(1, 1024)),
+    Rule(kAny, kCompute,    kAny,        kAnySize,    5, kCopyEngines),
+    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Plain(16, 1024)),
+    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Plain(16, 1024)),
+    Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Plain(528, 128)),
+    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Plain(16, 1024)),
+    Rule(kAny, kAny,        kAny,        kAnySize,    5, kCopyEngines),
     Rule(kAny, kAny,        kAny,        kAnySize,    0, kLoopEngine),
 };
 
@@ -106,8 +123,7 @@ struct FamilyPolicy {
 // The first one that is for a GPU. One for every other GPU comes last.
 inline constexpr FamilyPolicy kFamilyPolicies[] = {
     {9, kHopperRules, std::size(kHopperRules)},
-    // Not measured: the numbers of the family above, until somebody does.
-    {kAny, kHopperRules, std::size(kHopperRules)},
+    {kAny, kOtherRules, std::size(kOtherRules)},
 };
 
 }  // namespace kvswap::engine

@@ -26,6 +26,9 @@ constexpr int kNewerAbiDriver = 12080;
 // Of the newer generation's toolkit, where an image does not say it.
 constexpr int kNewerAbiToolkit = 13000;
 
+// Of a symbol's other bits, what tells a kernel from other functions.
+constexpr unsigned char kEntry = 0x10;
+
 // Items of .nv.info and .nv.info.KERNEL: a format, an attribute, two bytes that
 // are the value or, with kSized, the size of the value behind them.
 constexpr unsigned char kSized = 4;
@@ -107,8 +110,7 @@ void ReadInfo(std::string_view info, ImageKernel* kernel, int* toolkit) {
   }
 }
 
-// Which kernels there are: the global functions that have a .text section of
-// their own.
+// Which kernels there are: the entries that have a .text section of their own.
 void ReadKernels(const Cubin& cubin, Image* image) {
   for (std::size_t i = 0; i < cubin.header().e_shnum; ++i) {
     const Elf64_Shdr section = cubin.Section(i);
@@ -120,7 +122,7 @@ void ReadKernels(const Cubin& cubin, Image* image) {
       Elf64_Sym symbol;
       std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
-          ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+          (symbol.st_other & kEntry) == 0 ||
           symbol.st_shndx >= cubin.header().e_shnum) {
         continue;
       }

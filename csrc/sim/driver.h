@@ -78,8 +78,8 @@ struct Driver {
   bool forked = false;
   // Whether batch calls can be captured.
   bool batch_capture = false;
-  // No id is used again, not even after a reset: programs keep what belongs to a
-  // context by its id.
+  // No id is used again, not even after a reset: programs keep what belongs to
+  // a context by its id.
   std::uint64_t next_id = (generation << 32) + 1;
 
   Trace trace;

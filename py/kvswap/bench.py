@@ -136,10 +136,11 @@ def _run_streams(session: Session, options: Any) -> list[str]:
     return stream_kinds.lines(session)
 
 
-def _run_submission(session: Session, _options: Any) -> list[str]:
+def _run_submission(session: Session, options: Any) -> list[str]:
     from kvswap.benchmark import submission
 
-    submission.run(session)
+    many = options.counts[0] if options.counts else submission.MANY
+    submission.run(session, many, options.sizes or submission.MANY_SIZES)
     return submission.lines(session)
 
 

@@ -17,24 +17,26 @@ class Fault:
         entry: the driver function, as ``cuGetProcAddress`` takes it or as it is
             exported.
         code: the ``CUresult`` that it returns.
-        call: which of its calls fails, the first is 1; None: every one.
+        call: which of its calls fails, the first is 1.
         index: what ``cuMemcpyBatchAsync`` reports as the copy at fault.
         after: fail after the work was done instead of in its place.
         above: instead of one call, let each ``cuMemcpyBatchAsync`` with more
             copies than this fail.
+        every: let every call fail instead of one.
     """
 
     entry: str
     code: int
-    call: int | None = 1
+    call: int = 1
     index: int | None = None
     after: bool = False
     above: int | None = None
+    every: bool = False
 
     def __str__(self) -> str:
         if self.above is not None:
             return f"{self.entry}>{self.above}={self.code}"
-        call = "*" if self.call is None else self.call
+        call = "*" if self.every else self.call
         text = f"{self.entry}#{call}={self.code}"
         if self.index is not None:
             text += f",index={self.index}"

@@ -225,22 +225,24 @@ class Simulator:
         self,
         entry: str,
         code: int,
-        call: int | None = 1,
+        call: int = 1,
         *,
         index: int | None = None,
         after: bool = False,
+        every: bool = False,
     ) -> None:
         """Lets a later call of a driver function return an error.
 
         Args:
             entry: the function, by name or symbol.
             code: the ``CUresult``.
-            call: which call, the next is 1; None: every one from now on.
+            call: which call, the next is 1.
             index: what ``cuMemcpyBatchAsync`` reports as the copy at fault.
             after: fail after the work was done instead of in its place.
+            every: let every call from now on fail instead of one.
         """
         failed_index = _NO_INDEX if index is None else index
-        number = _EVERY_CALL if call is None else call
+        number = _EVERY_CALL if every else call
         self._check("fail", entry.encode(), number, code, failed_index, after)
 
     def limit_batch(self, count: int, code: int = 1) -> None:

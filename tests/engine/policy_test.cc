@@ -100,6 +100,10 @@ void TestSnapshots() {
   SetProcessPolicy(&policy);
   const PolicyInForce before(nullptr, 90);
   SetProcessPolicy(nullptr);
+  // Would take the place of rules that had been freed.
+  const std::vector<std::vector<kvswap_policy_rule>> others(
+      20, std::vector<kvswap_policy_rule>(3, Rule(0, 0, 0, 2, 0)));
+  CHECK(others.size() == 20);
   CHECK(before.rule_count() == 3);
   CHECK(before.rules() != rules.data());
   CHECK(before.rules()[2].max_size == 1);

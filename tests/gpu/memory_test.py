@@ -195,9 +195,11 @@ def test_driver_refuses_a_descriptor_midway(engine: str) -> None:
     )
     if code != 0:
         pytest.skip(f"this system has no read-only registration: error {code}")
-    device = torch.full((count,), 7, dtype=torch.uint8, device="cuda")
-    host = torch.zeros(count, dtype=torch.uint8).pin_memory()
-    targets = host.data_ptr() + torch.arange(count)
+    device = torch.full((2 * count,), 7, dtype=torch.uint8, device="cuda")
+    host = torch.zeros(2 * count, dtype=torch.uint8).pin_memory()
+    # Every other byte: neighbours would become one copy.
+    offsets = 2 * torch.arange(count)
+    targets = host.data_ptr() + offsets
     targets[bad] = read_only.data_ptr()
     try:
         with (
@@ -205,7 +207,7 @@ def test_driver_refuses_a_descriptor_midway(engine: str) -> None:
             pytest.raises(kvswap.SwapError) as raised,
         ):
             kvswap.swap_blocks_batch(
-                device.data_ptr() + torch.arange(count),
+                device.data_ptr() + offsets,
                 targets,
                 torch.ones(count, dtype=torch.int64),
                 stream=stream,
@@ -227,7 +229,7 @@ def test_driver_refuses_a_descriptor_midway(engine: str) -> None:
     assert error.submitted_bytes == error.submitted
     arrived = int(host.eq(7).sum())
     assert error.submitted <= arrived <= bad
-    assert host[:arrived].eq(7).all()
+    assert host[offsets[:arrived]].eq(7).all()
 
 
 ALLOCATOR_ROUND = """

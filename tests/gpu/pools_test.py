@@ -197,4 +197,4 @@ def test_a_file_on_a_disk(tmp_path: Path) -> None:
 def test_warmup() -> None:
     kvswap.warmup()
     kvswap.warmup(torch.device("cuda", torch.cuda.current_device()))
-    assert kvswap.stats().copies["loop"] >= 4
+    assert sum(kvswap.stats().copies.values()) >= 4

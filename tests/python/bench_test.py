@@ -407,10 +407,15 @@ def test_times_beside_a_multiplication() -> None:
     assert kernel["alone_gb_per_s"] == 1.0
 
 
-def test_rate_of_calls_that_end_inside() -> None:
-    ends = [0.5, 1.5, 2.5, 3.5, 9.0]
-    assert rate_inside(ends, 1.0, 4.0, 10**9) == 1.0
-    assert rate_inside(ends, 1.0, 2.0, 10**9) is None
+def test_rate_between_two_times() -> None:
+    ends = [1.0, 2.0, 4.0, 8.0]  # of calls of a gigabyte
+    assert rate_inside(ends, 0.0, 2.0, 10**9) == 1.0
+    assert rate_inside(ends, 2.0, 8.0, 10**9) == pytest.approx(2 / 6)
+    assert rate_inside(ends, 0.5, 3.0, 10**9) == pytest.approx(2 / 2.5)
+    assert rate_inside(ends, 5.0, 6.0, 10**9) == pytest.approx(1 / 4), "within one call"
+    assert rate_inside(ends, 4.0, 99.0, 10**9) == pytest.approx(1 / 4)
+    assert rate_inside(ends, 9.0, 99.0, 10**9) is None
+    assert rate_inside([], 0.0, 1.0, 10**9) is None
 
 
 def test_table_json_and_csv() -> None:

@@ -59,7 +59,7 @@ def test_without_a_gpu_it_says_plainly_that_it_is_simulated() -> None:
 
 
 def test_table() -> None:
-    header, *rows = table(run("demo", *SMALL)["output"])
+    header, *rows = table(run("demo", *SMALL, "--engine=batch")["output"])
     assert re.split(" {2,}", header) == [
         "step",
         "stream",
@@ -97,7 +97,13 @@ def test_table() -> None:
     + [(version, WITHOUT_TORCH) for version in kvswap_sim.DRIVER_VERSIONS],
 )
 def test_every_driver_version(version: str, missing: tuple[str, ...]) -> None:
-    outcome = run("demo", *SMALL, f"--driver_version={version}", missing=missing)
+    outcome = run(
+        "demo",
+        *SMALL,
+        "--engine=batch",
+        f"--driver_version={version}",
+        missing=missing,
+    )
     assert outcome["status"] == 0, outcome["errors"]
     assert f"SIMULATED driver for CUDA {version}" in outcome["output"]
     library = f"NumPy {numpy.__version__}" if missing else f"torch {torch.__version__}"

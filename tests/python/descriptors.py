@@ -13,6 +13,9 @@ from kvswap.testing.cuda_driver import CudaDriver, DeviceMemory, PinnedMemory
 BLOCKS = 4
 BLOCK_BYTES = 64
 
+# An order of blocks in which none is contiguous with the one before.
+SCATTERED = (2, 0, 3, 1)
+
 
 def integers(values: Iterable[int]) -> array.array[int]:
     """A buffer of int64."""
@@ -46,6 +49,14 @@ class Blocks:
         return {
             "src_ptrs": integers(self.host_addresses),
             "dst_ptrs": integers(self.gpu_addresses),
+            "sizes": integers([BLOCK_BYTES] * BLOCKS),
+        }
+
+    def scattered_arguments(self) -> dict[str, Any]:
+        """The same copies in the order SCATTERED: none is joined with a neighbour."""
+        return {
+            "src_ptrs": integers(self.host_addresses[block] for block in SCATTERED),
+            "dst_ptrs": integers(self.gpu_addresses[block] for block in SCATTERED),
             "sizes": integers([BLOCK_BYTES] * BLOCKS),
         }
 

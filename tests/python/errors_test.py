@@ -13,7 +13,14 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver, Stream
-from tests.python.descriptors import BLOCK_BYTES, BLOCKS, Blocks, integers, make_blocks
+from tests.python.descriptors import (
+    BLOCK_BYTES,
+    BLOCKS,
+    SCATTERED,
+    Blocks,
+    integers,
+    make_blocks,
+)
 
 INVALID_VALUE = 1
 ILLEGAL_ADDRESS = 700
@@ -112,27 +119,31 @@ class TestDriver:
         self, simulator: kvswap_sim.Simulator, blocks: Blocks, stream: Stream
     ) -> None:
         simulator.fail("cuMemcpyBatchAsync", INVALID_VALUE, call=2, index=1)
-        arguments = blocks.swap_in_arguments()
-        error = swap_error(**arguments, stream=stream, max_batch=2)
+        arguments = blocks.scattered_arguments()
+        error = swap_error(**arguments, stream=stream, engine="batch", max_batch=2)
         assert error.status == "driver"
         assert error.cuda_error == INVALID_VALUE
         assert error.index == 3
         assert (error.submitted, error.submitted_bytes) == (2, 2 * BLOCK_BYTES)
-        assert error.source == blocks.host_addresses[3]
-        assert error.destination == blocks.gpu_addresses[3]
+        assert error.source == blocks.host_addresses[SCATTERED[3]]
+        assert error.destination == blocks.gpu_addresses[SCATTERED[3]]
         assert error.size == BLOCK_BYTES
         assert error.source_memory is not None and error.source_memory.kind == "pinned"
         assert error.destination_memory is not None
         assert error.destination_memory.kind == "device"
         assert "index 3" in str(error) and "CUDA_ERROR_INVALID_VALUE" in str(error)
         stream.synchronize()
-        arrived = 2 * BLOCK_BYTES
-        assert blocks.gpu.read(0, arrived) == blocks.content[:arrived]
-        assert not any(blocks.gpu.read(arrived))
+        content = blocks.gpu.read()
+        for position, block in enumerate(SCATTERED):
+            part = slice(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES)
+            if position < 2:
+                assert content[part] == blocks.content[part]
+            else:
+                assert not any(content[part])
 
     def test_loop(self, simulator: kvswap_sim.Simulator, blocks: Blocks) -> None:
         simulator.fail("cuMemcpyAsync", INVALID_VALUE, call=3)
-        error = swap_error(**blocks.swap_in_arguments(), stream=0)
+        error = swap_error(**blocks.scattered_arguments(), stream=0, engine="batch")
         assert (error.status, error.index, error.submitted) == ("driver", 2, 2)
         assert error.unavailable == {"batch": "legacy_stream"}
 
@@ -140,7 +151,7 @@ class TestDriver:
         self, simulator: kvswap_sim.Simulator, blocks: Blocks
     ) -> None:
         simulator.fail("cuMemcpyBatchAsync", ILLEGAL_ADDRESS)
-        error = swap_error(**blocks.swap_in_arguments(), stream=2)
+        error = swap_error(**blocks.swap_in_arguments(), stream=2, engine="batch")
         assert error.status == "driver"
         assert error.cuda_error == ILLEGAL_ADDRESS
         assert error.index is None
@@ -196,7 +207,9 @@ class TestCapture:
     ) -> None:
         """The control: what is accepted while capturing is in the graph."""
         stream.begin_capture()
-        result = kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=stream)
+        result = kvswap.swap_blocks_batch(
+            **blocks.scattered_arguments(), stream=stream, engine="batch"
+        )
         with stream.end_capture() as graph, graph.instantiate() as executable:
             assert graph.node_count() == BLOCKS
             assert not blocks.arrived()

@@ -5,10 +5,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import io
+import json
 import time
 from typing import Any
 
+from kvswap.benchmark.cells import D2D, D2H, H2D, Cell
 from kvswap.benchmark.gpu import Gpu
+from kvswap.benchmark.methods import TorchCopies
+from kvswap.benchmark.pools import Blocks, Pools
+from kvswap.testing.cuda_driver import CudaDriver
 
 
 class SimulatedGpu(Gpu):
@@ -60,3 +66,64 @@ class SimulatedGpu(Gpu):
         for owner in self._owners:
             owner.close()
         self._owners.clear()
+
+
+def run_benchmark(*arguments: str) -> dict[str, Any]:
+    """The whole benchmark on the simulated driver, in a process of its own.
+
+    Returns:
+        Its status, what it printed as JSON, and on stderr.
+    """
+    from kvswap import bench
+    from kvswap.benchmark import many_ranges
+    from kvswap.benchmark.arguments import parse_arguments
+    from kvswap.benchmark.rounds import TimeBudget
+
+    # Each mapping takes a while there.
+    many_ranges.RANGES = 20
+    options = parse_arguments([*arguments, "--json"])
+    driver = CudaDriver()
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+        driver.primary_context(0),
+    ):
+        gpu = SimulatedGpu()
+        try:
+            status = bench.run_on(gpu, options, TimeBudget(options.seconds))
+        finally:
+            gpu.close()
+    return {
+        "status": status,
+        "json": json.loads(output.getvalue()),
+        "errors": errors.getvalue(),
+    }
+
+
+def look_at_blocks() -> dict[str, dict[str, str | None]]:
+    """What is found of blocks that were not copied, were, and were spoilt.
+
+    Returns:
+        For each direction.
+    """
+    driver = CudaDriver()
+    with driver.primary_context(0):
+        gpu = SimulatedGpu()
+        try:
+            pools = Pools(gpu, 1 << 16, seed=1)
+            return {
+                direction: _look_at(pools.blocks(Cell(direction, 1000, 10))[0])
+                for direction in (H2D, D2H, D2D)
+            }
+        finally:
+            gpu.close()
+
+
+def _look_at(blocks: Blocks) -> dict[str, str | None]:
+    blocks.clear()
+    cleared = blocks.wrong()
+    TorchCopies(blocks, 0).submit()
+    copied = blocks.wrong()
+    blocks.target[blocks.target_ids[7]][-1] += 1
+    return {"cleared": cleared, "copied": copied, "spoilt": blocks.wrong()}

@@ -62,12 +62,15 @@ def cubin(
                 kernel.shared_bytes + reserved,
             )
         )
-        # A global function.
+        # A global function, and an entry.
         symbols += struct.pack(
             "<IBBHQQ", symbol_names.add(kernel.name), 0x12, 0x10, text_index, 0, 16
         )
-    # A function that is no kernel.
-    symbols += struct.pack("<IBBHQQ", symbol_names.add("helper"), 0x02, 0, 1, 0, 16)
+    # A global function that is no kernel.
+    sections.append((".text.helper", _PROGBITS, bytes(16), 0, 16))
+    symbols += struct.pack(
+        "<IBBHQQ", symbol_names.add("helper"), 0x12, 0, len(sections), 0, 16
+    )
     symbol_table = len(sections) + 1
     sections.append((".symtab", _SYMTAB, symbols, symbol_table + 1, 0))
     sections.append((".strtab", _STRTAB, symbol_names.content, 0, 0))
@@ -117,7 +120,8 @@ def ptx(
         ]
         if kernel.shared_bytes:
             lines.append(f"\t.shared .align 8 .b8 barriers[{kernel.shared_bytes}];")
-        lines += ["\tret;", "}"]
+        # Of no kernel in particular.
+        lines += ["\tret;", "}", ".extern .shared .b32 flag;"]
     return "\n".join(lines).encode() + b"\0"
 
 

@@ -420,7 +420,7 @@ def test_failures_on_demand(scene: Scene, entry: str) -> None:
     assert use() == 0
     scene.simulator.fail(entry, 719, call=2)
     assert [use(), use(), use()] == [0, 719, 0]
-    scene.simulator.fail(entry, 2, call=None)
+    scene.simulator.fail(entry, 2, every=True)
     assert [use(), use()] == [2, 2]
     scene.simulator.clear_faults()
     assert use() == 0
@@ -428,7 +428,7 @@ def test_failures_on_demand(scene: Scene, entry: str) -> None:
 
 def test_refused_launches_do_not_run(scene: Scene) -> None:
     scene.simulator.poke(scene.block(0), b"\1" * SIZE)
-    scene.simulator.fail("cuLaunchKernel", 701, call=None)
+    scene.simulator.fail("cuLaunchKernel", 701, every=True)
     assert scene.kernel.launch_code(scene.parameters(0, 1)) == 701
     scene.driver.synchronize()
     assert scene.now(1) == 0
@@ -519,7 +519,7 @@ def test_wrong_options(variable: str, value: str) -> None:
 
 
 def test_faults_of_every_call() -> None:
-    fault = kvswap_sim.Fault("cuLaunchKernel", 701, call=None)
+    fault = kvswap_sim.Fault("cuLaunchKernel", 701, every=True)
     assert str(fault) == "cuLaunchKernel#*=701"
     result = child.run(CHILD, kvswap_sim.environment("13.0", faults=[fault]))
     assert result.stdout.split() == ["701", "9", "1"], result.stderr

@@ -87,6 +87,45 @@ static_assert(kCaptureModeThreadLocal ==
               static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 static_assert(kCaptureModeRelaxed ==
               static_cast<int>(CU_STREAM_CAPTURE_MODE_RELAXED));
+static_assert(kErrorMisalignedAddress ==
+              static_cast<int>(CUDA_ERROR_MISALIGNED_ADDRESS));
+static_assert(kFunctionMaxThreads ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+static_assert(kFunctionStaticSharedBytes ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+static_assert(kFunctionConstantBytes ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));
+static_assert(kFunctionLocalBytes ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+static_assert(kFunctionRegisters ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_NUM_REGS));
+static_assert(kFunctionPtxVersion ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_PTX_VERSION));
+static_assert(kFunctionBinaryVersion ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_BINARY_VERSION));
+static_assert(kFunctionCacheModeCa ==
+              static_cast<int>(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA));
+static_assert(
+    kFunctionMaxDynamicSharedBytes ==
+    static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(
+    kFunctionPreferredCarveout ==
+    static_cast<int>(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT));
+static_assert(kLaunchParameterEnd == CU_LAUNCH_PARAM_END_AS_INT);
+static_assert(kLaunchParameterBufferPointer ==
+              CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+static_assert(kLaunchParameterBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
+static_assert(
+    kDeviceAttributeMaxSharedMemory ==
+    static_cast<int>(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+static_assert(kDeviceAttributeCapabilityMajor ==
+              static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+static_assert(kDeviceAttributeCapabilityMinor ==
+              static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(
+    kDeviceAttributeMaxSharedMemoryOptin ==
+    static_cast<int>(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(kGraphNodeKernel == static_cast<int>(CU_GRAPH_NODE_TYPE_KERNEL));
 static_assert(kGraphNodeMemcpy == static_cast<int>(CU_GRAPH_NODE_TYPE_MEMCPY));
 static_assert(kGraphNodeMemset == static_cast<int>(CU_GRAPH_NODE_TYPE_MEMSET));
 static_assert(kHostRegisterReadOnly == CU_MEMHOSTREGISTER_READ_ONLY);

@@ -136,7 +136,8 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     cells.add_argument(
         "--counts",
         type=_list_of(_count),
-        help="of blocks (8,192 up to 32 KiB, then 4,096, 1,024, 512; the grid: many)",
+        help="of blocks (8,192 up to 32 KiB, then 4,096, 1,024, 512; the grid: many; "
+        "--submission: 8,192)",
     )
     cells.add_argument(
         "--directions",

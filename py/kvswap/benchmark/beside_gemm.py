@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kvswap.benchmark.gpu import Gpu
@@ -119,7 +120,7 @@ class CopyFlow:
             self._finished.append(event)
 
     def rate_between(self, begin: int, end: int) -> float | None:
-        """GB/s of the calls that ended between two events; after `finish`."""
+        """GB/s between two events; after `finish`."""
         first = self._gpu.seconds_between(self._origin, begin)
         last = self._gpu.seconds_between(self._origin, end)
         times = [
@@ -129,13 +130,36 @@ class CopyFlow:
 
 
 def rate_inside(
-    times: list[float], first: float, last: float, call_bytes: int
+    times: Sequence[float], first: float, last: float, call_bytes: int
 ) -> float | None:
-    """GB/s of calls whose ends are `times`, as far as they lie between two others."""
-    inside = sorted(at for at in times if first <= at <= last)
-    if len(inside) < 2 or inside[-1] == inside[0]:
+    """GB/s between two times of calls that run one after another from time 0 on.
+
+    Args:
+        times: when they ended, in ascending order.
+        first: from when on.
+        last: until when; or until the last call ended, if that is earlier.
+        call_bytes: of each call, taken to move evenly.
+
+    Returns:
+        None where there is nothing between.
+    """
+    if not times:
         return None
-    return (len(inside) - 1) * call_bytes / (inside[-1] - inside[0]) / 1e9
+    last = min(last, times[-1])
+    if last <= first:
+        return None
+    return (
+        (_moved(times, last) - _moved(times, first)) * call_bytes / (last - first) / 1e9
+    )
+
+
+def _moved(times: Sequence[float], at: float) -> float:
+    """How many calls were done at a time, with the part of the one that ran."""
+    done = bisect.bisect_right(times, at)
+    if done == len(times):
+        return float(done)
+    begin = times[done - 1] if done else 0.0
+    return done + (at - begin) / (times[done] - begin)
 
 
 class Alone:

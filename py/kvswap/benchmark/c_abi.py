@@ -7,7 +7,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import kvswap
 from kvswap.benchmark import native
@@ -54,6 +54,15 @@ class _Statistics(ctypes.Structure):
     )
 
 
+class Descriptors(Protocol):
+    """Blocks as kvswap takes them: tensors of int64 in host memory."""
+
+    src_ptrs: Any
+    dst_ptrs: Any
+    sizes: Any
+    count: int
+
+
 class CAbi:
     """A libkvswap.so."""
 
@@ -76,9 +85,9 @@ class CAbi:
         self._library.kvswap_status_name.restype = ctypes.c_char_p
 
     def prepare(
-        self, blocks: Any, stream: int, engine: str = "auto", priority: str = ""
+        self, blocks: Descriptors, stream: int, engine: str = "auto", priority: str = ""
     ) -> Callable[[], None]:
-        """A call that submits blocks (kvswap.benchmark.pools.Blocks) to a stream."""
+        """A call that submits blocks to a stream."""
         options = _Options(
             struct_size=ctypes.sizeof(_Options),
             engine=self._library.kvswap_engine_from_name(engine.encode()),

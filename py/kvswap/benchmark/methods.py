@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import kvswap
 from kvswap.benchmark import native
-from kvswap.benchmark.c_abi import CAbi
+from kvswap.benchmark.c_abi import CAbi, Descriptors
 from kvswap.benchmark.cells import D2H, THROUGHPUT
 from kvswap.benchmark.gpu import UnavailableError
 from kvswap.benchmark.pools import Blocks
@@ -78,7 +78,9 @@ def engines_text(copies: dict[str, int]) -> str:
 class CAbiCall:
     """kvswap_swap_blocks_batch by ctypes, of any libkvswap.so."""
 
-    def __init__(self, library: CAbi, blocks: Blocks, stream: int, **options: str):
+    def __init__(
+        self, library: CAbi, blocks: Descriptors, stream: int, **options: str
+    ) -> None:
         self._library = library
         self.submit = library.prepare(blocks, stream, **options)
 

@@ -26,9 +26,11 @@ static int is_left_out(const char* name) {
   return strcmp(name, "cuMemcpyBatchAsync") == 0;
 }
 
-__attribute__((visibility("default"))) int cuGetProcAddress_v2(
-    const char* name, void** function, int version, uint64_t flags,
-    int* status) {
+__attribute__((visibility("default"))) int cuGetProcAddress_v2(const char* name,
+                                                               void** function,
+                                                               int version,
+                                                               uint64_t flags,
+                                                               int* status) {
   with_status ask = (with_status)real("cuGetProcAddress_v2");
   if (ask == NULL) return NOT_INITIALIZED;
   if (is_left_out(name)) {

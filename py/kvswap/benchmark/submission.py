@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from kvswap.benchmark import many_ranges
 from kvswap.benchmark.c_abi import CAbi
 from kvswap.benchmark.cells import D2H, H2D, KIB, MIB, Cell, size_text
 from kvswap.benchmark.methods import METHODS, CAbiCall, Method, NotKvswap
@@ -13,8 +14,8 @@ from kvswap.benchmark.output import Row, table_lines
 from kvswap.benchmark.pools import Blocks
 from kvswap.benchmark.session import Session
 
-_MANY = 8192
-_MANY_SIZES = (2 * KIB, 8 * KIB, 32 * KIB)
+MANY = 8192
+MANY_SIZES = (2 * KIB, 8 * KIB, 32 * KIB)
 _ONE_SIZES = (4 * KIB, 64 * KIB, MIB)
 BARE = "cuMemcpyAsync by ctypes"
 
@@ -37,14 +38,24 @@ class BareCopy(NotKvswap):
             raise RuntimeError(f"cuMemcpyAsync: error {code}")
 
 
-def run(session: Session) -> None:
-    """Measures; rows go to the session."""
+def run(
+    session: Session,
+    many: int = MANY,
+    sizes: Sequence[int] = MANY_SIZES,
+) -> None:
+    """Measures; rows go to the session.
+
+    Args:
+        session: takes the results.
+        many: blocks of a call.
+        sizes: of these blocks.
+    """
     library = CAbi()
     places = [
         Cell(direction, size, count)
-        for count, sizes in ((1, _ONE_SIZES), (_MANY, _MANY_SIZES))
+        for count, its_sizes in ((1, _ONE_SIZES), (many, sizes))
         for direction in (H2D, D2H)
-        for size in sizes
+        for size in its_sizes
     ]
     for cell, deadline in session.in_time(places):
         blocks = session.workshop.pools.blocks(cell)
@@ -62,6 +73,11 @@ def run(session: Session) -> None:
             cell, [each for each in contenders if each is not None], deadline
         )
         _add_costs(rows)
+    if session.budget.seconds_left > 0:
+        try:
+            _add_costs(many_ranges.run(session, library))
+        except Exception as error:  # the rest has been measured
+            session.fail(f"many mappings: {type(error).__name__}: {error}")
 
 
 def _makers(
@@ -106,6 +122,8 @@ def lines(session: Session) -> list[str]:
     ]
     names = ["direction", "size", "count", "method"]
     many = [row for row in measured if row["count"] > 1]
+    for row in many:
+        row["submit_us"] = row["submit_median_us"]
     one = [row for row in measured if row["count"] == 1]
     notes = sorted(
         {f"{row['method']}: {row['note']}" for row in session.rows if row.get("note")}
@@ -113,7 +131,9 @@ def lines(session: Session) -> list[str]:
     return [
         "CPU time of the call that submits, a block:",
         "",
-        *table_lines(many, [*names, "submit_ns_per_block", "median_us", "engines"]),
+        *table_lines(
+            many, [*names, "submit_ns_per_block", "submit_us", "median_us", "engines"]
+        ),
         "",
         f"One block: time to completion, and relative to {BARE}:",
         "",
