@@ -39,9 +39,6 @@ class Call {
         sizes_(arguments.sizes, "sizes", torch_),
         options_(MakeOptions(arguments)) {
     RefuseUnequalLengths();
-    src_ptrs_.RefuseNegative();
-    dst_ptrs_.RefuseNegative();
-    sizes_.RefuseNegative();
     stream_ =
         StreamHandle(arguments.stream, torch_, [this] { return FindDevice(); });
   }
@@ -51,7 +48,7 @@ class Call {
       return kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
                                       stream_, &options_, &result_);
     });
-    ThrowUnlessOk(status, result_);
+    ThrowFor(status);
     return SwapResult(result_);
   }
 
@@ -61,11 +58,22 @@ class Call {
       return kvswap_plan_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
                                       stream_, &options_, &plan, &result_);
     });
-    ThrowUnlessOk(status, result_);
+    ThrowFor(status);
     return MakePlan(plan);
   }
 
  private:
+  void ThrowFor(int status) const {
+    // The library refuses what has no sign and is negative here; only then does
+    // it pay to look for the item.
+    if (status == KVSWAP_ERROR_INVALID_ARGUMENT) {
+      src_ptrs_.RefuseNegative();
+      dst_ptrs_.RefuseNegative();
+      sizes_.RefuseNegative();
+    }
+    ThrowUnlessOk(status, result_);
+  }
+
   const void* const* src_ptrs() const {
     return static_cast<const void* const*>(src_ptrs_.data());
   }

@@ -41,6 +41,20 @@ std::unique_ptr<ContextState> MakeState(const driver::DriverTable& table,
   return std::make_unique<ContextState>(table, target, reaches != 0);
 }
 
+ContextState* FindById(const driver::DriverTable& table, std::uint64_t id,
+                       int device, int* code) {
+  States& states = GetStates();
+  {
+    const std::shared_lock<std::shared_mutex> lock(states.mutex);
+    const auto found = states.by_id.find(id);
+    if (found != states.by_id.end()) return found->second.get();
+  }
+  std::unique_ptr<ContextState> made = MakeState(table, device, code);
+  if (made == nullptr) return nullptr;
+  const std::lock_guard<std::shared_mutex> lock(states.mutex);
+  return states.by_id.try_emplace(id, std::move(made)).first->second.get();
+}
+
 }  // namespace
 
 const KernelModule& ContextState::Kernels() {
@@ -79,16 +93,16 @@ ContextState* FindContextState(const driver::DriverTable& table,
   std::uint64_t id = 0;
   *code = table.CtxGetId(context, &id);
   if (*code != abi::kSuccess) return nullptr;
-  States& states = GetStates();
-  {
-    const std::shared_lock<std::shared_mutex> lock(states.mutex);
-    const auto found = states.by_id.find(id);
-    if (found != states.by_id.end()) return found->second.get();
-  }
-  std::unique_ptr<ContextState> made = MakeState(table, device, code);
-  if (made == nullptr) return nullptr;
-  const std::lock_guard<std::shared_mutex> lock(states.mutex);
-  return states.by_id.try_emplace(id, std::move(made)).first->second.get();
+  // Where this thread was last.
+  struct Last {
+    std::uint64_t id;
+    ContextState* state;
+  };
+  static thread_local Last last = {0, nullptr};
+  if (last.state != nullptr && last.id == id) return last.state;
+  last.state = FindById(table, id, device, code);
+  last.id = id;
+  return last.state;
 }
 
 }  // namespace kvswap::engine

@@ -1,12 +1,12 @@
-// What the GPU's copy engines get: copies split where the driver refuses to
-// copy across, and neighbours put together.
+// What the GPU's copy engines get: copies split where the driver refuses to copy
+// across, and neighbours put together.
 
 #ifndef KVSWAP_ENGINE_COPY_ENGINE_LIST_H_
 #define KVSWAP_ENGINE_COPY_ENGINE_LIST_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "csrc/engine/copies.h"
 #include "csrc/engine/memory_ranges.h"
@@ -24,18 +24,22 @@ class CopyEngineList {
   // May throw std::bad_alloc; nothing after it does.
   CopyEngineList(const MemoryRanges& ranges, std::size_t capacity);
 
-  // Adds a copy, or what is left of it; false where the list is full: to be
-  // called with the same copy again after Clear.
-  bool Add(std::size_t number, const Copy& copy);
+  // Adds copies, which have numbers from `first` on, until the list is full: how
+  // many were added as a whole. What is left of the next one is remembered: call
+  // it again with that copy first, after Clear.
+  std::size_t Add(std::size_t first, const Descriptors& copies);
 
   bool IsEmpty() const { return count_ == 0; }
+  std::size_t count() const { return count_; }
   Descriptors descriptors() const {
-    return {sources_.data(), destinations_.data(), sizes_.data(), count_};
+    return {sources_, destinations_, sizes_, count_};
   }
   // The number of the first copy that is in an element.
   std::size_t NumberOf(std::size_t element) const { return numbers_[element]; }
-  // Copies whose last byte is in the elements below `end`, and their bytes.
-  std::size_t CopiesBelow(std::size_t end) const;
+  // Copies that end in the elements below `end`, and their bytes.
+  std::size_t CopiesBelow(std::size_t end) const {
+    return end == 0 ? 0 : copies_[end - 1];
+  }
   std::uint64_t BytesBelow(std::size_t end) const;
   // Copies that share an element with the one before, since the beginning.
   std::size_t coalesced() const { return coalesced_; }
@@ -43,28 +47,27 @@ class CopyEngineList {
   void Clear() { count_ = 0; }
 
  private:
-  // A range that one side of the last copy lay in, and how far a copy may go.
-  struct Place {
-    const MemoryRange* range = nullptr;  // null: not known
-
-    std::size_t Limit(std::uint64_t address) const;
-  };
-
-  Place Find(Place* last, std::uint64_t address) const;
+  bool AddInPieces(std::size_t number, std::uint64_t source,
+                   std::uint64_t destination, std::size_t size);
+  void Append(std::size_t number, std::uint64_t source,
+              std::uint64_t destination, std::size_t size, bool ends_copy);
+  // Makes `*range` the known range that holds an address; empty where none does.
+  void Find(std::uint64_t address, MemoryRange* range) const;
 
   const MemoryRanges& ranges_;
   const std::size_t capacity_;
-  std::vector<const void*> sources_;
-  std::vector<void*> destinations_;
-  std::vector<std::size_t> sizes_;
-  std::vector<std::size_t> numbers_;
-  std::vector<std::size_t> copies_;        // that end in the element
-  std::vector<std::uint64_t> copy_bytes_;  // of those copies, as a whole
+  const std::unique_ptr<unsigned char[]> memory_;  // of the arrays
+  const void** const sources_;
+  void** const destinations_;
+  std::size_t* const sizes_;
+  std::size_t* const numbers_;
+  std::size_t* const copies_;  // that end in the elements up to this one
   std::size_t count_ = 0;
   std::size_t coalesced_ = 0;
   std::size_t done_ = 0;  // bytes of the copy being added that are in the list
-  Place source_;
-  Place destination_;
+  // Where each side of the last copy lay.
+  MemoryRange source_;
+  MemoryRange destination_;
 };
 
 }  // namespace kvswap::engine

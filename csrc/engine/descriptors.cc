@@ -21,12 +21,14 @@ CopySpan SpanOf(const Descriptors& descriptors) {
   return span;
 }
 
-// Whether no copy that the span is of has a null pointer, or can run past the
+// No address of a process and no size has this bit; negative numbers do.
+constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
+
+// Whether no copy that the span is of can have a null pointer, or run past the
 // end of the address space.
 bool IsSound(const CopySpan& span) {
-  const std::uint64_t most = UINT64_MAX - span.largest;
   return span.source.lowest != 0 && span.destination.lowest != 0 &&
-         span.source.highest <= most && span.destination.highest <= most;
+         (span.bits & kSignBit) == 0;
 }
 
 }  // namespace
@@ -59,27 +61,33 @@ bool DescriptorCopies::CheckEach(kvswap_result* report) const {
     if (size == 0) continue;
     const std::uint64_t source = Address(given_.sources[i]);
     const std::uint64_t destination = Address(given_.destinations[i]);
-    const std::uint64_t most = UINT64_MAX - size;
-    if (source != 0 && destination != 0 && source <= most &&
-        destination <= most) {
+    if (source != 0 && destination != 0 &&
+        ((source | destination | size) & kSignBit) == 0) {
       continue;
     }
     report->index = i;
     report->source = given_.sources[i];
     report->destination = given_.destinations[i];
     report->size = size;
-    const bool is_source = source == 0 || (destination != 0 && source > most);
+    const bool is_null = source == 0 || destination == 0;
+    const bool is_source = is_null ? source == 0 : (source & kSignBit) != 0;
     const char* argument = is_source ? "src_ptrs" : "dst_ptrs";
-    if (source == 0 || destination == 0) {
+    if (is_null) {
       return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                   "%s[%zu] is null, with sizes[%zu] = %zu. Nothing was "
                   "submitted",
                   argument, i, i, size);
     }
+    if ((size & kSignBit) != 0) {
+      return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+                  "sizes[%zu] = %zu is more than an address space holds: a "
+                  "negative size? Nothing was submitted",
+                  i, size);
+    }
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
-                "sizes[%zu] = %zu runs past the end of the address space from "
-                "%s[%zu] = %p: a negative size? Nothing was submitted",
-                i, size, argument, i,
+                "%s[%zu] = %p is no address of a process: a negative number? "
+                "Nothing was submitted",
+                argument, i,
                 is_source ? report->source : report->destination);
   }
   return true;

@@ -100,6 +100,9 @@ void KernelLauncher::Begin(const LaunchShape& shape, const CopySpan& span,
   capacity_ = !module_.large.HasPlain() ? small_capacity_
               : is_compact_             ? Large::Compact::kCapacity
                                         : Large::Sized::kCapacity;
+  // A small launch first, where others follow: the GPU has work while they are
+  // being packed.
+  room_ = count > capacity_ ? small_capacity_ : capacity_;
 }
 
 int KernelLauncher::Add(const Descriptors& copies) {
@@ -109,11 +112,12 @@ int KernelLauncher::Add(const Descriptors& copies) {
 int KernelLauncher::AddWhole(const Descriptors& copies) {
   std::size_t next = 0;
   while (next < copies.count) {
-    const std::size_t count =
-        std::min(copies.count - next, capacity_ - filled_);
+    const std::size_t count = std::min(copies.count - next, room_ - filled_);
     const void* const* const sources = copies.sources + next;
     void* const* const destinations = copies.destinations + next;
-    if (is_compact_) {
+    if (!launches_) {
+      // Counted only.
+    } else if (is_compact_) {
       CompactCopy* const items = parameters_->compact.items + filled_;
       const std::uint64_t source_base = header_.source_base;
       const std::uint64_t destination_base = header_.destination_base;
@@ -135,7 +139,7 @@ int KernelLauncher::AddWhole(const Descriptors& copies) {
     next += count;
     filled_ += count;
     added_ += count;
-    if (filled_ == capacity_) {
+    if (filled_ == room_) {
       const int code = Launch();
       if (code != abi::kSuccess) return code;
     }
@@ -171,7 +175,7 @@ int KernelLauncher::AddPiece(std::uint64_t source, std::uint64_t destination,
   } else {
     parameters_->sized.items[filled_] = {source, destination, size};
   }
-  return ++filled_ == capacity_ ? Launch() : abi::kSuccess;
+  return ++filled_ == room_ ? Launch() : abi::kSuccess;
 }
 
 int KernelLauncher::Flush() { return filled_ == 0 ? abi::kSuccess : Launch(); }
@@ -198,6 +202,7 @@ int KernelLauncher::Launch() {
     if (code != abi::kSuccess) return code;
   }
   ++launch_count_;
+  room_ = capacity_;
   filled_ = 0;
   accepted_ = added_;
   return abi::kSuccess;

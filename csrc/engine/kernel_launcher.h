@@ -93,6 +93,7 @@ class KernelLauncher {
   std::size_t piece_bytes_ = 0;  // longer copies are made in pieces; 0: none is
   std::size_t capacity_ = 0;     // items of a launch
   std::size_t small_capacity_ = 0;
+  std::size_t room_ = 0;  // items of the launch that is being filled
   std::size_t filled_ = 0;
   std::size_t added_ = 0;  // copies of the group, wholly in items
   std::size_t accepted_ = 0;

@@ -16,19 +16,60 @@ std::uint64_t Address(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-}  // namespace
-
-int QueryRange(const driver::DriverTable& table, std::uint64_t address,
-               MemoryRange* range) {
+// What the driver writes for an address.
+struct Answers {
   unsigned int memory_type = 0;
-  int is_managed = 0;
   int device = -1;
-  abi::DevicePointer range_start = 0;
-  std::size_t range_size = 0;
   abi::DevicePointer mapping_start = 0;
   std::size_t mapping_size = 0;
   abi::DevicePointer device_pointer = 0;
   unsigned int access = abi::kMemoryAccessNone;
+};
+
+MemoryRange RangeOf(const Answers& answers, bool is_managed,
+                    const Allocation& allocation, std::uint64_t address) {
+  MemoryRange range;
+  range.start = address;
+  range.end = address;
+  if (answers.memory_type == 0) {
+    range.kind = KVSWAP_MEMORY_PAGEABLE;
+    return range;
+  }
+  range.kind = is_managed ? KVSWAP_MEMORY_MANAGED
+               : answers.memory_type == abi::kMemoryTypeHost
+                   ? KVSWAP_MEMORY_PINNED
+                   : KVSWAP_MEMORY_DEVICE;
+  range.device = answers.device;
+  if (answers.device_pointer == address) {
+    range.kernel_reads = (answers.access & abi::kMemoryAccessRead) != 0;
+    range.kernel_writes = (answers.access & abi::kMemoryAccessReadWrite) ==
+                          abi::kMemoryAccessReadWrite;
+  }
+  if (allocation.start == allocation.end) return range;
+  // The range is the whole allocation, or for virtual memory the whole
+  // reservation, mapped or not. It can consist of several mappings (a
+  // reservation, a large allocation of a memory pool), and a mapping can hold
+  // several ranges (small allocations): what is known is where both overlap.
+  range.allocation = allocation;
+  range.start = allocation.start;
+  range.end = allocation.end;
+  if (answers.mapping_size != 0) {
+    range.start = std::max(allocation.start, answers.mapping_start);
+    range.end = std::min(allocation.end,
+                         answers.mapping_start + answers.mapping_size);
+  }
+  range.continues = range.end < allocation.end;
+  return range;
+}
+
+}  // namespace
+
+int QueryRange(const driver::DriverTable& table, std::uint64_t address,
+               MemoryRange* range) {
+  Answers answers;
+  int is_managed = 0;
+  abi::DevicePointer range_start = 0;
+  std::size_t range_size = 0;
   abi::PointerAttribute attributes[] = {
       abi::kPointerAttributeMemoryType,
       abi::kPointerAttributeIsManaged,
@@ -40,45 +81,44 @@ int QueryRange(const driver::DriverTable& table, std::uint64_t address,
       abi::kPointerAttributeDevicePointer,
       abi::kPointerAttributeAccessFlags,
   };
-  void* values[] = {&memory_type,  &is_managed,     &device,
-                    &range_start,  &range_size,     &mapping_start,
-                    &mapping_size, &device_pointer, &access};
+  void* values[] = {&answers.memory_type,   &is_managed,
+                    &answers.device,        &range_start,
+                    &range_size,            &answers.mapping_start,
+                    &answers.mapping_size,  &answers.device_pointer,
+                    &answers.access};
   constexpr unsigned int kCount = sizeof(attributes) / sizeof(attributes[0]);
-  const unsigned int count =
-      table.version >= kLastAttributesSince ? kCount : kCount - kLastAttributes;
+  const unsigned int count = table.version >= kLastAttributesSince
+                                 ? kCount
+                                 : kCount - kLastAttributes;
   const abi::Result code =
       table.PointerGetAttributes(count, attributes, values, address);
   if (code != abi::kSuccess) return code;
+  const Allocation allocation = {
+      range_start, range_start + range_size,
+      answers.mapping_size != 0 && answers.mapping_size < range_size};
+  *range = RangeOf(answers, is_managed != 0, allocation, address);
+  return abi::kSuccess;
+}
 
-  *range = MemoryRange();
-  range->start = address;
-  range->end = address;
-  if (memory_type == 0) {
-    range->kind = KVSWAP_MEMORY_PAGEABLE;
-    return abi::kSuccess;
-  }
-  range->kind = is_managed != 0                       ? KVSWAP_MEMORY_MANAGED
-                : memory_type == abi::kMemoryTypeHost ? KVSWAP_MEMORY_PINNED
-                                                      : KVSWAP_MEMORY_DEVICE;
-  range->device = device;
-  if (device_pointer == address) {
-    range->kernel_reads = (access & abi::kMemoryAccessRead) != 0;
-    range->kernel_writes =
-        (access & abi::kMemoryAccessReadWrite) == abi::kMemoryAccessReadWrite;
-  }
-  if (range_size == 0) return abi::kSuccess;
-  // The range is the whole allocation, or for virtual memory the whole
-  // reservation, mapped or not. It can consist of several mappings (a
-  // reservation, a large allocation of a memory pool), and a mapping can hold
-  // several ranges (small allocations): what is known is where both overlap.
-  const std::uint64_t range_end = range_start + range_size;
-  range->start = range_start;
-  range->end = range_end;
-  if (mapping_size != 0) {
-    range->start = std::max(range_start, mapping_start);
-    range->end = std::min(range_end, mapping_start + mapping_size);
-  }
-  range->continues = range->end < range_end;
+int QueryMapping(const driver::DriverTable& table, std::uint64_t address,
+                 const Allocation& allocation, MemoryRange* range) {
+  Answers answers;
+  abi::PointerAttribute attributes[] = {
+      abi::kPointerAttributeMemoryType,
+      abi::kPointerAttributeDeviceOrdinal,
+      abi::kPointerAttributeMappingBaseAddress,
+      abi::kPointerAttributeMappingSize,
+      abi::kPointerAttributeDevicePointer,
+      abi::kPointerAttributeAccessFlags,
+  };
+  void* values[] = {&answers.memory_type,   &answers.device,
+                    &answers.mapping_start, &answers.mapping_size,
+                    &answers.device_pointer, &answers.access};
+  const abi::Result code = table.PointerGetAttributes(
+      sizeof(attributes) / sizeof(attributes[0]), attributes, values, address);
+  if (code != abi::kSuccess) return code;
+  // Managed memory has no mappings.
+  *range = RangeOf(answers, false, allocation, address);
   return abi::kSuccess;
 }
 

@@ -13,6 +13,18 @@
 
 namespace kvswap::engine {
 
+// What the driver calls a range: an allocation, a registration, or the whole
+// reservation that mappings lie in.
+struct Allocation {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  bool has_mappings = false;  // of which each was less than the whole
+
+  bool Contains(std::uint64_t address) const {
+    return address >= start && address < end;
+  }
+};
+
 // Addresses [start, end) of one kind of memory. Empty where its extent is not
 // known: pageable memory, or a driver that does not tell.
 struct MemoryRange {
@@ -30,6 +42,7 @@ struct MemoryRange {
   // mapping of its own. The driver copies across such a border, while the end
   // of an allocation or registration is the end for a copy.
   bool continues = false;
+  Allocation allocation;  // that the driver says it is part of
 
   bool IsEmpty() const { return start == end; }
 
@@ -44,6 +57,11 @@ struct MemoryRange {
 // KVSWAP_MEMORY_PAGEABLE, whatever is there.
 int QueryRange(const driver::DriverTable& table, std::uint64_t address,
                MemoryRange* range);
+
+// The same for an address in an allocation or reservation that is known from
+// another one: a question about the mapping alone, which takes less time.
+int QueryMapping(const driver::DriverTable& table, std::uint64_t address,
+                 const Allocation& allocation, MemoryRange* range);
 
 // Names the copy at fault in `report`: where the caller described it, its
 // pointers and size, and what memory the driver says that both sides are.

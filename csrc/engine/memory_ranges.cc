@@ -21,6 +21,7 @@ void MemoryRanges::Forget() {
   order_.clear();
   for (Table& table : tables_) table.slots.clear();
   for (MemoryRange& range : last_) range = MemoryRange();
+  allocation_ = Allocation();
   device_ = -1;
   host_device_ = -1;
 }
@@ -152,11 +153,14 @@ bool MemoryRanges::FindRange(std::uint64_t address, MemoryRange* range,
     *range = *known;
     return true;
   }
-  const int code = QueryRange(table_, address, range);
+  const int code = allocation_.Contains(address)
+                       ? QueryMapping(table_, address, allocation_, range)
+                       : QueryRange(table_, address, range);
   if (code != abi::kSuccess) {
     return FailDriverCall(table_, code, "cuPointerGetAttributes", report);
   }
   if (!range->IsEmpty()) Keep(*range);
+  if (range->allocation.has_mappings) allocation_ = range->allocation;
   return true;
 }
 

@@ -149,6 +149,8 @@ class MemoryRanges {
   std::vector<Start> order_;         // the same, sorted
   Table tables_[2];                  // per side
   MemoryRange last_[2];              // per side, where the last block lay
+  // The last one that was found to consist of mappings.
+  Allocation allocation_;
   int device_ = -1;
   int host_device_ = -1;
 };

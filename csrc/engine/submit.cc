@@ -144,16 +144,12 @@ bool Submitter::LaunchGroup(std::size_t first, std::size_t end,
 
 bool Submitter::SubmitByCopyEngine(kvswap_result* report) {
   for (const Part& part : copy_engine_parts_) {
-    for (std::size_t chunk = part.first; chunk < part.end; chunk += kChunk) {
-      const std::size_t count = std::min(kChunk, part.end - chunk);
-      const Descriptors view = plan_.copies().View(chunk, count, &buffer_);
-      for (std::size_t i = 0; i < count; ++i) {
-        const Copy copy = {view.sources[i], view.destinations[i],
-                           view.sizes[i]};
-        while (!list_.Add(chunk + i, copy)) {
-          if (!FlushList(report)) return false;
-        }
-      }
+    for (std::size_t next = part.first; next < part.end;) {
+      const std::size_t count = std::min(kChunk, part.end - next);
+      const std::size_t added =
+          list_.Add(next, plan_.copies().View(next, count, &buffer_));
+      next += added;
+      if (added != count && !FlushList(report)) return false;
     }
   }
   return FlushList(report);
@@ -183,7 +179,7 @@ bool Submitter::FlushList(kvswap_result* report) {
   if (engine == KVSWAP_ENGINE_BRIDGE && plan_.bridge() == nullptr) {
     engine = KVSWAP_ENGINE_LOOP;
   }
-  const std::size_t count = list_.descriptors().count;
+  const std::size_t count = list_.count();
   const std::size_t batch = plan_.settings().max_batch;
   copy_calls_ +=
       engine == KVSWAP_ENGINE_LOOP ? count : (count + batch - 1) / batch;

@@ -85,10 +85,6 @@ void SwapBlocksBatch(StableIValue* stack) {
                   std::to_string(dst_ptrs.count()) + " and " +
                   std::to_string(count));
   }
-  src_ptrs.RefuseNegative();
-  dst_ptrs.RefuseNegative();
-  sizes.RefuseNegative();
-
   int32_t device = -1;
   kvswap_find_device(src_ptrs.items(), dst_ptrs.items(), sizes.items(), count,
                      &device);
@@ -98,6 +94,13 @@ void SwapBlocksBatch(StableIValue* stack) {
   if (kvswap_swap_blocks_batch(
           src_ptrs.items(), dst_ptrs.items(), sizes.items(), count,
           CurrentStream(device).handle, &options, &result) != KVSWAP_OK) {
+    // The library refuses what has no sign and is negative here; only then does
+    // it pay to look for the item.
+    if (result.code == KVSWAP_ERROR_INVALID_ARGUMENT) {
+      src_ptrs.RefuseNegative();
+      dst_ptrs.RefuseNegative();
+      sizes.RefuseNegative();
+    }
     throw OpError(result.message);
   }
 }
