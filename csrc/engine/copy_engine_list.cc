@@ -85,13 +85,8 @@ std::size_t CopyEngineList::Add(std::size_t first, const Descriptors& copies) {
       continue;
     }
     if (!AddInPieces(first + i, source, destination, size)) return i;
-    // The next one may lie in other ranges than this one began in.
-    source_end = 0;
-    if (source_.Contains(source, size) &&
-        destination_.Contains(destination, size)) {
-      source_end = source + size;
-      destination_end = destination + size;
-    }
+    source_end = source + size;
+    destination_end = destination + size;
   }
   return copies.count;
 }
@@ -114,9 +109,9 @@ bool CopyEngineList::AddInPieces(std::size_t number, std::uint64_t source,
 }
 
 std::uint64_t CopyEngineList::BytesBelow(std::size_t end) const {
-  // Pieces at the end that are of a copy that goes on are not counted.
+  // Pieces at the end that are of a copy that goes on count with its last one.
   while (end != 0 && copies_[end - 1] == CopiesBelow(end - 1)) --end;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = end == 0 ? 0 : carried_;
   for (std::size_t i = 0; i < end; ++i) bytes += sizes_[i];
   return bytes;
 }

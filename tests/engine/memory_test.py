@@ -274,12 +274,14 @@ def test_no_copy_engine_copies_across_a_seam(
     assert [source for call in calls for source in call["sources"]] == [
         address + 16,
         address + _PAGE,
+        address + _PAGE + 16,
         address + 2 * _PAGE,
         address + 3 * _PAGE,
     ]
     assert [size for call in calls for size in call["sizes"]] == [
         _PAGE - 16,
-        _PAGE,
+        16,
+        _PAGE - 16,
         _PAGE,
         116,
     ]
