@@ -116,7 +116,8 @@ bool CopyEngineList::AddInPieces(std::size_t number, std::uint64_t source,
 std::uint64_t CopyEngineList::BytesBelow(std::size_t end) const {
   // Pieces at the end that are of a copy that goes on are not counted.
   while (end != 0 && copies_[end - 1] == CopiesBelow(end - 1)) --end;
-  std::uint64_t bytes = 0;
+  if (end == 0) return 0;
+  std::uint64_t bytes = carried_;
   for (std::size_t i = 0; i < end; ++i) bytes += sizes_[i];
   return bytes;
 }

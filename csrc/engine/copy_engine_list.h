@@ -44,7 +44,10 @@ class CopyEngineList {
   // Copies that share an element with the one before, since the beginning.
   std::size_t coalesced() const { return coalesced_; }
 
-  void Clear() { count_ = 0; }
+  void Clear() {
+    count_ = 0;
+    carried_ = done_;
+  }
 
  private:
   bool AddInPieces(std::size_t number, std::uint64_t source,
@@ -64,7 +67,9 @@ class CopyEngineList {
   std::size_t* const copies_;  // that end in the elements up to this one
   std::size_t count_ = 0;
   std::size_t coalesced_ = 0;
-  std::size_t done_ = 0;  // bytes of the copy being added that are in the list
+  std::size_t done_ = 0;  // bytes of the copy being added that are in a list
+  // Those of the first copy that ends in this list that were in former ones.
+  std::size_t carried_ = 0;
   // Where each side of the last copy lay.
   MemoryRange source_;
   MemoryRange destination_;
