@@ -207,7 +207,10 @@ void Plan::ChooseRoutes(kvswap_result* report) {
     }
     (route.by_kernel ? kernel_count_ : copy_engine_count_) += run.count();
   }
-  if (!wants_copy_engine_) copy_engine_ = KVSWAP_ENGINE_LOOP;
+  // What launches that are refused leave over goes by the preferred one, too.
+  if (!wants_copy_engine_ && copy_engine_count_ != 0) {
+    copy_engine_ = KVSWAP_ENGINE_LOOP;
+  }
   if (kernel_count_ == 0) kernels_ = nullptr;
 }
 
