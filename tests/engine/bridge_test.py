@@ -168,7 +168,7 @@ def test_a_bridge_that_cannot_be_opened(
     host = context.pinned_memory(_COUNT * _BLOCK)
     device = context.device_memory(_COUNT * _BLOCK)
     before = simulator.live()
-    simulator.fail(entry, 2, None)
+    simulator.fail(entry, 2, every=True)
     arguments = (
         blocks(host.address),
         [device.address + n * _BLOCK for n in range(_COUNT)],

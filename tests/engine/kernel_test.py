@@ -11,6 +11,7 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver, DeviceMemory, PinnedMemory, Stream
+from tests import child_process
 from tests.engine.calls import arrays, swap
 
 _BLOCK = 512
@@ -79,8 +80,9 @@ def launches(simulator: kvswap_sim.Simulator) -> list[kvswap_sim.Call]:
         (_SMALL, ["4k"]),
         (_SMALL + 1, ["32k"]),
         (_LARGE, ["32k"]),
-        (_LARGE + 1, ["32k", "4k"]),
-        (2 * _LARGE + _SMALL + 1, ["32k", "32k", "32k"]),
+        # A small one first, for the GPU to begin with.
+        (_LARGE + 1, ["4k", "32k"]),
+        (_SMALL + 2 * _LARGE + 1, ["4k", "32k", "32k", "4k"]),
     ],
 )
 def test_launches_hold_as_many_copies_as_fit(
@@ -100,13 +102,25 @@ def test_launches_hold_as_many_copies_as_fit(
     assert pair.is_copied()
 
 
-def test_drivers_before_12_1_pass_4_kb(
-    simulator: kvswap_sim.Simulator, driver: CudaDriver, stream: Stream
-) -> None:
-    simulator.driver_version = "12.0"
-    # The driver that this process resolved says 13.0; what it loads is another matter.
-    pair = Pair(driver, 3, 16)
-    assert pair.swap(stream, engine="kernel").copies["kernel"] == 3
+def test_drivers_before_12_1_pass_4_kb() -> None:
+    launched = child_process.run(
+        "tests.engine.kernel_test",
+        "launch_two_small_and_a_rest",
+        environment=kvswap_sim.environment("12.0"),
+    )
+    assert launched == ["kvswap_plain_compact_4k"] * 3
+
+
+def launch_two_small_and_a_rest() -> list[str]:
+    """The kernels of a call with more copies than two small launches hold."""
+    simulator, driver = kvswap_sim.Simulator(), CudaDriver()
+    with driver.primary_context():
+        pair = Pair(driver, 2 * _SMALL + 1, 16)
+        with driver.stream() as stream:
+            pair.swap(stream, engine="kernel")
+            driver.synchronize()
+        assert pair.is_copied()
+    return [call.arguments["kernel"] for call in launches(simulator)]
 
 
 def test_the_callers_arrays_are_read_before_the_call_returns(
@@ -168,7 +182,7 @@ def test_a_refused_launch_leaves_its_copies_to_the_copy_engine(
     driver.synchronize()
     simulator.fail("cuLaunchKernel", _LAUNCH_OUT_OF_RESOURCES, failed_launch)
     result = pair.swap(stream, engine=engine, policy=policy)
-    by_kernel = 0 if failed_launch == 1 else _LARGE
+    by_kernel = 0 if failed_launch == 1 else _SMALL
     assert result.copies["kernel"] == by_kernel
     assert result.copies["batch"] == count - by_kernel
     assert result.submitted == count
@@ -186,7 +200,7 @@ def test_a_launch_refused_with_a_sticky_error_is_reported(
     pair.swap(stream, engine="kernel")
     driver.synchronize()
     simulator.fail("cuLaunchKernel", 719)
-    simulator.fail("cuMemcpyBatchAsync", 719, None)
+    simulator.fail("cuMemcpyBatchAsync", 719, every=True)
     with pytest.raises(kvswap.SwapError) as raised:
         pair.swap(stream, engine="kernel")
     assert raised.value.cuda_error == 719
@@ -198,7 +212,7 @@ def test_images_that_the_driver_refuses(
     simulator: kvswap_sim.Simulator, driver: CudaDriver, stream: Stream, code: int
 ) -> None:
     pair = Pair(driver, _COUNT)
-    simulator.fail("cuModuleLoadData", code, None)
+    simulator.fail("cuModuleLoadData", code, every=True)
     result = pair.swap(stream, engine="kernel")
     assert result.copies["batch"] == _COUNT
     assert result.unavailable["kernel"] == "no_kernel_image"
@@ -390,6 +404,6 @@ def test_long_copies_are_shared_among_warps(
     pair = Pair(driver, 2, 1024 * 1024)
     simulator.clear_trace()
     assert pair.swap(stream, engine="kernel").copies["kernel"] == 2
-    assert sum(call.arguments["grid"][0] for call in launches(simulator)) > 2
+    assert sum(call.arguments["grid_x"] for call in launches(simulator)) > 2
     driver.synchronize()
     assert pair.is_copied()
