@@ -339,9 +339,7 @@ def test_a_read_only_registration_is_read_by_kernels_and_not_written(
     address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
     driver.register(address, len(mapping), read_only=True)
     blocks = [address + n * _BLOCK for n in range(64)]
-    result = swap(
-        blocks, pair.destinations, pair.sizes, stream=stream, engine="kernel"
-    )
+    result = swap(blocks, pair.destinations, pair.sizes, stream=stream, engine="kernel")
     assert result.copies["kernel"] == 64
     driver.synchronize()
     assert pair.is_copied()
