@@ -28,6 +28,9 @@ def number(version: str) -> int:
 
 BEFORE_BATCH = tuple(version for version in ALL if number(version) < 12080)
 WITH_BATCH = tuple(version for version in ALL if number(version) >= 12080)
+# Parts of BEFORE_BATCH.
+BEFORE_12_1 = tuple(version for version in ALL if number(version) < 12010)
+BEFORE_12_8 = tuple(v for v in BEFORE_BATCH if v not in BEFORE_12_1)
 
 # The first drivers that load the kernels' images: a toolkit compiles the images of its
 # matrix row, and a driver refuses those of a later major version.
