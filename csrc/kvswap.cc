@@ -58,9 +58,8 @@ void Run(const Descriptors& descriptors, void* stream,
     if (plan.Make(options, report)) {
       if (described != nullptr) {
         DescribePlan(plan, *report, described);
-      } else if (copies.count() != 0) {
-        engine::Submitter(plan, engine::Mode::kSubmit)
-            .Submit(0, copies.count(), report);
+      } else {
+        engine::SubmitAll(plan, report);
       }
     }
     plan.End(report);

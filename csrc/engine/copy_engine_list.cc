@@ -99,8 +99,8 @@ bool CopyEngineList::AddInPieces(std::size_t number, std::uint64_t source,
     const std::uint64_t to = destination + done_;
     Find(from, &source_);
     Find(to, &destination_);
-    const std::size_t piece = std::min(
-        {size - done_, Limit(source_, from), Limit(destination_, to)});
+    const std::size_t piece =
+        std::min({size - done_, Limit(source_, from), Limit(destination_, to)});
     done_ += piece;
     Append(number, from, to, piece, done_ == size);
   }
@@ -109,9 +109,10 @@ bool CopyEngineList::AddInPieces(std::size_t number, std::uint64_t source,
 }
 
 std::uint64_t CopyEngineList::BytesBelow(std::size_t end) const {
-  // Pieces at the end that are of a copy that goes on count with its last one.
+  // Pieces at the end that are of a copy that goes on are not counted.
   while (end != 0 && copies_[end - 1] == CopiesBelow(end - 1)) --end;
-  std::uint64_t bytes = end == 0 ? 0 : carried_;
+  if (end == 0) return 0;
+  std::uint64_t bytes = carried_;
   for (std::size_t i = 0; i < end; ++i) bytes += sizes_[i];
   return bytes;
 }

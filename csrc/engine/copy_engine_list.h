@@ -1,5 +1,5 @@
-// What the GPU's copy engines get: copies split where the driver refuses to copy
-// across, and neighbours put together.
+// What the GPU's copy engines get: copies split where the driver refuses to
+// copy across, and neighbours put together.
 
 #ifndef KVSWAP_ENGINE_COPY_ENGINE_LIST_H_
 #define KVSWAP_ENGINE_COPY_ENGINE_LIST_H_
@@ -24,9 +24,9 @@ class CopyEngineList {
   // May throw std::bad_alloc; nothing after it does.
   CopyEngineList(const MemoryRanges& ranges, std::size_t capacity);
 
-  // Adds copies, which have numbers from `first` on, until the list is full: how
-  // many were added as a whole. What is left of the next one is remembered: call
-  // it again with that copy first, after Clear.
+  // Adds copies, which have numbers from `first` on, until the list is full:
+  // how many were added as a whole. What is left of the next one is remembered:
+  // call it again with that copy first, after Clear.
   std::size_t Add(std::size_t first, const Descriptors& copies);
 
   bool IsEmpty() const { return count_ == 0; }
@@ -54,7 +54,8 @@ class CopyEngineList {
                    std::uint64_t destination, std::size_t size);
   void Append(std::size_t number, std::uint64_t source,
               std::uint64_t destination, std::size_t size, bool ends_copy);
-  // Makes `*range` the known range that holds an address; empty where none does.
+  // Makes `*range` the known range that holds an address; empty where none
+  // does.
   void Find(std::uint64_t address, MemoryRange* range) const;
 
   const MemoryRanges& ranges_;
@@ -67,8 +68,9 @@ class CopyEngineList {
   std::size_t* const copies_;  // that end in the elements up to this one
   std::size_t count_ = 0;
   std::size_t coalesced_ = 0;
-  std::size_t done_ = 0;  // bytes of the copy being added that are in the list
-  std::size_t carried_ = 0;  // those of them that were so when it was cleared
+  std::size_t done_ = 0;  // bytes of the copy being added that are in a list
+  // Those of the first copy that ends in this list that were in former ones.
+  std::size_t carried_ = 0;
   // Where each side of the last copy lay.
   MemoryRange source_;
   MemoryRange destination_;

@@ -87,8 +87,7 @@ bool DescriptorCopies::CheckEach(kvswap_result* report) const {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                 "%s[%zu] = %p is no address of a process: a negative number? "
                 "Nothing was submitted",
-                argument, i,
-                is_source ? report->source : report->destination);
+                argument, i, is_source ? report->source : report->destination);
   }
   return true;
 }

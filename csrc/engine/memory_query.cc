@@ -55,8 +55,8 @@ MemoryRange RangeOf(const Answers& answers, bool is_managed,
   range.end = allocation.end;
   if (answers.mapping_size != 0) {
     range.start = std::max(allocation.start, answers.mapping_start);
-    range.end = std::min(allocation.end,
-                         answers.mapping_start + answers.mapping_size);
+    range.end =
+        std::min(allocation.end, answers.mapping_start + answers.mapping_size);
   }
   range.continues = range.end < allocation.end;
   return range;
@@ -81,15 +81,14 @@ int QueryRange(const driver::DriverTable& table, std::uint64_t address,
       abi::kPointerAttributeDevicePointer,
       abi::kPointerAttributeAccessFlags,
   };
-  void* values[] = {&answers.memory_type,   &is_managed,
-                    &answers.device,        &range_start,
-                    &range_size,            &answers.mapping_start,
-                    &answers.mapping_size,  &answers.device_pointer,
+  void* values[] = {&answers.memory_type,  &is_managed,
+                    &answers.device,       &range_start,
+                    &range_size,           &answers.mapping_start,
+                    &answers.mapping_size, &answers.device_pointer,
                     &answers.access};
   constexpr unsigned int kCount = sizeof(attributes) / sizeof(attributes[0]);
-  const unsigned int count = table.version >= kLastAttributesSince
-                                 ? kCount
-                                 : kCount - kLastAttributes;
+  const unsigned int count =
+      table.version >= kLastAttributesSince ? kCount : kCount - kLastAttributes;
   const abi::Result code =
       table.PointerGetAttributes(count, attributes, values, address);
   if (code != abi::kSuccess) return code;
@@ -111,8 +110,8 @@ int QueryMapping(const driver::DriverTable& table, std::uint64_t address,
       abi::kPointerAttributeDevicePointer,
       abi::kPointerAttributeAccessFlags,
   };
-  void* values[] = {&answers.memory_type,   &answers.device,
-                    &answers.mapping_start, &answers.mapping_size,
+  void* values[] = {&answers.memory_type,    &answers.device,
+                    &answers.mapping_start,  &answers.mapping_size,
                     &answers.device_pointer, &answers.access};
   const abi::Result code = table.PointerGetAttributes(
       sizeof(attributes) / sizeof(attributes[0]), attributes, values, address);

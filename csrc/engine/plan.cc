@@ -22,18 +22,22 @@ LaunchShape ShapeOf(const kvswap_policy_rule& rule) {
   return shape;
 }
 
-// The shape for copies that are to go by a kernel whatever the policy says.
+// The shape for copies that are to go by a kernel whatever the policy says:
+// that of the rule for their size, else of the one for the longest.
 LaunchShape ForcedShape(const PolicyInForce& policy, const Run& run,
                         kvswap_priority priority) {
+  LaunchShape shape;
   for (std::size_t i = 0; i < policy.rule_count(); ++i) {
     const kvswap_policy_rule& rule = policy.rules()[i];
-    if (rule.engine == KVSWAP_ENGINE_KERNEL &&
-        (rule.direction == -1 || rule.direction == run.kind.direction) &&
-        (rule.priority == -1 || rule.priority == priority)) {
-      return ShapeOf(rule);
+    if (rule.engine != KVSWAP_ENGINE_KERNEL ||
+        (rule.direction != -1 && rule.direction != run.kind.direction) ||
+        (rule.priority != -1 && rule.priority != priority)) {
+      continue;
     }
+    shape = ShapeOf(rule);
+    if (rule.max_size == 0 || run.span.largest <= rule.max_size) break;
   }
-  return LaunchShape();
+  return shape;
 }
 
 }  // namespace
@@ -207,6 +211,7 @@ void Plan::ChooseRoutes(kvswap_result* report) {
     }
     (route.by_kernel ? kernel_count_ : copy_engine_count_) += run.count();
   }
+  // What launches that are refused leave over goes by the preferred one, too.
   if (!wants_copy_engine_ && copy_engine_count_ != 0) {
     copy_engine_ = KVSWAP_ENGINE_LOOP;
   }

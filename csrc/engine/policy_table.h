@@ -79,35 +79,47 @@ constexpr kvswap_policy_rule Rule(int direction, int priority, int copy_engine,
 inline constexpr kvswap_policy_rule kHopperRules[] = {
     //   direction priority copy engine  max size min count, then what to do
     // Host to host is no work for a GPU's kernel.
-    Rule(kH2H, kAny,        kAny,        kAnySize,    0, kCopyEngines),
+    Rule(kH2H, kAny,        kAny,        kAnySize,    2, kCopyEngines),
     // Beside computation: few CTAs, or the copy engines.
-    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    4, Bulk(2, 8, 8192)),
-    Rule(kH2D, kCompute,    kAny,       12 * kKiB,    4, Plain(1, 1024)),
-    Rule(kAny, kCompute,    kAny,        kAnySize,    5, kCopyEngines),
+    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    8, Bulk(2, 16, 8192)),
+    Rule(kH2D, kCompute,    kAny,       48 * kKiB,    4, Plain(2, 1024)),
+    Rule(kAny, kCompute,    kAny,        kAnySize,    2, kCopyEngines),
     // Many small copies: the kernel.
     Rule(kH2D, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
-    Rule(kD2H, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
-    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Bulk(16, 8, 4096)),
-    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kH2D, kThroughput, kAny,       16 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kH2D, kThroughput, kAny,       32 * kKiB,    8, Bulk(16, 8, 4096)),
+    Rule(kH2D, kThroughput, kBatch,     64 * kKiB, 2048, kCopyEngines),
+    Rule(kH2D, kThroughput, kBatch,    128 * kKiB, 1024, kCopyEngines),
+    Rule(kH2D, kThroughput, kAny,       64 * kKiB,   16, Bulk(16, 8, 4096)),
+    Rule(kH2D, kThroughput, kAny,      128 * kKiB,   32, Bulk(16, 8, 4096)),
+    Rule(kD2H, kThroughput, kAny,        1 * kKiB,    8, Plain(16, 1024)),
+    Rule(kD2H, kThroughput, kAny,      128 * kKiB,    8, Bulk(16, 8, 4096)),
+    Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
-    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Bulk(16, 8, 4096)),
-    Rule(kAny, kAny,        kAny,        kAnySize,    5, kCopyEngines),
-    // A few copies: a call for each is the quickest.
+    Rule(kD2D, kThroughput, kAny,     8192 * kKiB,    8, Bulk(264, 8, 8192)),
+    // Where the alternative is a call for each.
+    Rule(kAny, kThroughput, kLoop,     128 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kAny, kThroughput, kLoop,     512 * kKiB,    8, Bulk(16, 8, 4096)),
+    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,   16, Bulk(16, 8, 4096)),
+    Rule(kAny, kAny,        kAny,        kAnySize,    2, kCopyEngines),
+    // One copy: a call for it is the quickest.
     Rule(kAny, kAny,        kAny,        kAnySize,    0, kLoopEngine),
 };
 
 // Other GPUs: not measured. The plain kernel with the numbers that it has on an
 // H200.
 inline constexpr kvswap_policy_rule kOtherRules[] = {
-    Rule(kH2H, kAny,        kAny,        kAnySize,    0, kCopyEngines),
-    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    4, Plain(2, 256)),
-    Rule(kH2D, kCompute,    kAny,       12 * kKiB,    4, Plain(1, 1024)),
-    Rule(kAny, kCompute,    kAny,        kAnySize,    5, kCopyEngines),
-    Rule(kH2D, kThroughput, kAny,       48 * kKiB,    4, Plain(16, 1024)),
-    Rule(kD2H, kThroughput, kAny,       96 * kKiB,    4, Plain(16, 1024)),
+    Rule(kH2H, kAny,        kAny,        kAnySize,    2, kCopyEngines),
+    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    8, Plain(2, 512)),
+    Rule(kH2D, kCompute,    kAny,       48 * kKiB,    4, Plain(2, 1024)),
+    Rule(kAny, kCompute,    kAny,        kAnySize,    2, kCopyEngines),
+    Rule(kH2D, kThroughput, kAny,       16 * kKiB,    4, Plain(16, 1024)),
+    Rule(kH2D, kThroughput, kAny,       32 * kKiB,    8, Plain(16, 1024)),
+    Rule(kD2H, kThroughput, kAny,       64 * kKiB,    8, Plain(16, 1024)),
+    Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Plain(528, 128)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Plain(528, 128)),
-    Rule(kAny, kThroughput, kLoop,    1024 * kKiB,    4, Plain(16, 1024)),
-    Rule(kAny, kAny,        kAny,        kAnySize,    5, kCopyEngines),
+    Rule(kAny, kThroughput, kLoop,     512 * kKiB,    8, Plain(16, 1024)),
+    Rule(kAny, kAny,        kAny,        kAnySize,    2, kCopyEngines),
     Rule(kAny, kAny,        kAny,        kAnySize,    0, kLoopEngine),
 };
 

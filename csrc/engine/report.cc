@@ -1,5 +1,6 @@
 #include "csrc/engine/report.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -112,12 +113,17 @@ bool FailCopy(const driver::DriverTable& table, int error, kvswap_engine engine,
 
 void WriteResult(const kvswap_result& report, kvswap_result* out) {
   if (out == nullptr) return;
-  kvswap_result known = KVSWAP_RESULT_INIT;
-  const std::size_t message_size = std::strlen(report.message) + 1;
-  std::memcpy(&known, &report, offsetof(kvswap_result, message) + message_size);
-  known.region = report.region;
-  known.pageable = report.pageable;
-  WriteStructure(known, out);
+  constexpr std::size_t kSkip = sizeof(report.struct_size);
+  constexpr std::size_t kTail = offsetof(kvswap_result, region);
+  const auto* from = reinterpret_cast<const unsigned char*>(&report);
+  auto* to = reinterpret_cast<unsigned char*>(out);
+  // Of the message no more than there is: a result is written by every call.
+  const std::size_t end =
+      offsetof(kvswap_result, message) + std::strlen(report.message) + 1;
+  std::memcpy(to + kSkip, from + kSkip,
+              std::min(out->struct_size, end) - kSkip);
+  const std::size_t size = std::min(out->struct_size, sizeof(report));
+  if (size > kTail) std::memcpy(to + kTail, from + kTail, size - kTail);
 }
 
 void DescribeMemory(const kvswap_memory& memory, char* text,

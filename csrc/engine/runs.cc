@@ -64,16 +64,17 @@ bool Prepare(const Copies& copies, std::size_t first, std::size_t end,
 }  // namespace
 
 void RunList::Add(std::size_t first, std::size_t end, const RunKind& kind,
-                  const CopySpan& span) {
+                  const CopySpan& span, bool in_one_range) {
   const std::size_t count = end - first;
   counts_[kind.direction] += count;
   if (kind.has_pageable) pageable_ += count;
   if (!runs_.empty() && runs_.back().kind == kind) {
     runs_.back().end = end;
     runs_.back().span.Add(span);
+    runs_.back().in_one_range = false;
     return;
   }
-  runs_.push_back({first, end, kind, span});
+  runs_.push_back({first, end, kind, span, in_one_range});
 }
 
 bool FindRuns(const Copies& copies, std::size_t first, std::size_t end,
@@ -92,7 +93,7 @@ bool FindRuns(const Copies& copies, std::size_t first, std::size_t end,
   }
   const int size_class = SizeClassOf(span.largest);
   if (holds[0] && holds[1] && size_class == SizeClassOf(span.smallest)) {
-    runs->Add(first, end, KindOf(memory[0], memory[1], size_class), span);
+    runs->Add(first, end, KindOf(memory[0], memory[1], size_class), span, true);
     return true;
   }
 
@@ -123,7 +124,7 @@ bool FindRuns(const Copies& copies, std::size_t first, std::size_t end,
       CopySpan one;
       one.Add(Address(view.sources[i]), Address(view.destinations[i]), size);
       runs->Add(number, number + 1,
-                KindOf(memory[0], memory[1], SizeClassOf(size)), one);
+                KindOf(memory[0], memory[1], SizeClassOf(size)), one, false);
     }
   }
   return true;

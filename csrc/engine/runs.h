@@ -40,6 +40,8 @@ struct Run {
   std::size_t end;
   RunKind kind;
   CopySpan span;
+  // Each side of all copies lies in one known range: no copy has to be split.
+  bool in_one_range;
 
   std::size_t count() const { return end - first; }
 };
@@ -49,7 +51,7 @@ class RunList {
   // Adds copies [first, end) that continue those before. May throw
   // std::bad_alloc.
   void Add(std::size_t first, std::size_t end, const RunKind& kind,
-           const CopySpan& span);
+           const CopySpan& span, bool in_one_range);
 
   const std::vector<Run>& runs() const { return runs_; }
   // Copies of a direction.

@@ -30,6 +30,25 @@ auto OrderOf(const Plan& plan, std::size_t run) {
                          shape.stage_bytes, plan.runs()[run].kind.size_class);
 }
 
+// Reports the error of a submission, which is of copy `number`, or of none.
+bool FailSubmission(const Plan& plan, kvswap_engine engine,
+                    const Submission& submission, std::size_t number,
+                    kvswap_result* report) {
+  if (submission.failed_call != nullptr) {
+    return FailDriverCall(plan.table(), submission.error,
+                          submission.failed_call, report);
+  }
+  const std::size_t count = plan.copies().count();
+  if (number == KVSWAP_NO_INDEX) {
+    return FailCopy(plan.table(), submission.error, engine, count, nullptr,
+                    report);
+  }
+  BlameCopy(plan.table(), plan.copies(), number, report);
+  char name[kCopyTextSize];
+  plan.copies().NameCopy(number, name, sizeof(name));
+  return FailCopy(plan.table(), submission.error, engine, count, name, report);
+}
+
 }  // namespace
 
 Submitter::Submitter(const Plan& plan, Mode mode)
@@ -197,20 +216,32 @@ bool Submitter::FlushList(kvswap_result* report) {
     list_.Clear();
     return true;
   }
-  if (submission.failed_call != nullptr) {
-    return FailDriverCall(plan_.table(), submission.error,
-                          submission.failed_call, report);
+  return FailSubmission(plan_, engine, submission,
+                        submission.failed_index == KVSWAP_NO_INDEX
+                            ? KVSWAP_NO_INDEX
+                            : list_.NumberOf(submission.failed_index),
+                        report);
+}
+
+bool SubmitAll(const Plan& plan, kvswap_result* report) {
+  const std::size_t count = plan.copies().count();
+  if (count == 0) return true;
+  if (count != 1 || plan.copy_engine() != KVSWAP_ENGINE_LOOP ||
+      plan.kernel_count() != 0 || !plan.runs()[0].in_one_range) {
+    return Submitter(plan, Mode::kSubmit).Submit(0, count, report);
   }
-  const std::size_t all = plan_.copies().count();
-  if (submission.failed_index == KVSWAP_NO_INDEX) {
-    return FailCopy(plan_.table(), submission.error, engine, all, nullptr,
-                    report);
+  // One copy, as small calls are: no list is made of it.
+  const Copy copy = plan.copies().At(0);
+  const Submission submission =
+      SubmitLoop(plan.table(), {&copy.source, &copy.destination, &copy.size, 1},
+                 plan.stream().handle);
+  if (submission.error != abi::kSuccess) {
+    return FailSubmission(plan, KVSWAP_ENGINE_LOOP, submission, 0, report);
   }
-  const std::size_t number = list_.NumberOf(submission.failed_index);
-  BlameCopy(plan_.table(), plan_.copies(), number, report);
-  char name[kCopyTextSize];
-  plan_.copies().NameCopy(number, name, sizeof(name));
-  return FailCopy(plan_.table(), submission.error, engine, all, name, report);
+  report->submitted = 1;
+  report->copies[KVSWAP_ENGINE_LOOP] = 1;
+  report->submitted_bytes = copy.size;
+  return true;
 }
 
 }  // namespace kvswap::engine

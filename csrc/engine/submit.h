@@ -69,6 +69,9 @@ class Submitter {
   std::size_t copy_calls_ = 0;
 };
 
+// Submits all copies of a plan.
+bool SubmitAll(const Plan& plan, kvswap_result* report);
+
 }  // namespace kvswap::engine
 
 #endif  // KVSWAP_ENGINE_SUBMIT_H_

@@ -48,6 +48,7 @@ def _copy_engine_rows(
     asked: Collection[str],
     memory: Collection[str],
     why: Mapping[str, str],
+    before: str = "",
 ) -> list[Row]:
     """Rows for copies that the copy engines make since a kernel does not, and `why`."""
     return [
@@ -64,6 +65,7 @@ def _copy_engine_rows(
             {**why, "batch": "legacy_stream"},
             streams=_LEGACY,
             memory=memory,
+            before=before,
         ),
         Row(
             asked,
@@ -71,8 +73,9 @@ def _copy_engine_rows(
             {**why, "batch": "capturing"},
             streams=_CAPTURING,
             memory=memory,
+            before=before,
         ),
-        Row(asked, "batch", why, memory=memory),
+        Row(asked, "batch", why, memory=memory, before=before),
     ]
 
 
@@ -107,6 +110,16 @@ ROWS = [
         "loop",
         {"kernel": "no_kernel_entry", "batch": "no_batch_symbol"},
         before="12.0",
+    ),
+    *(
+        _copy_engine_rows(
+            {"kernel", "auto"},
+            (),
+            {"kernel": "no_kernel_image"},
+            before=drivers.IMAGES_SINCE,
+        )
+        if drivers.IMAGES_SINCE != "12.0"
+        else []
     ),
     *_copy_engine_rows({"kernel", "auto"}, {"pageable"}, {"kernel": "not_reachable"}),
     Row({"kernel", "auto"}, "kernel"),

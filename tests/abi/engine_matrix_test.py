@@ -66,7 +66,7 @@ def _mistakes(outcome: dict[str, Any], ran: str, reasons: dict[str, str]) -> lis
 def test_bytes_engine_and_reason(version: str, engine: str) -> None:
     outcomes = _outcomes(version)
     assert len(outcomes) == len(ENGINES) * len(STREAMS) * len(MEMORY)
-    mistakes = {}
+    mistakes: dict[str, list[str]] = {}
     for stream in STREAMS:
         for memory in MEMORY:
             ran, reasons = expect(ROWS, engine, version, stream, memory)
@@ -80,7 +80,7 @@ def test_bytes_engine_and_reason(version: str, engine: str) -> None:
 @pytest.mark.parametrize("version", _DRIVERS)
 def test_auto_by_size_and_count(version: str) -> None:
     plans = _run("plan_everything", version, 1, seed=1)
-    expected = {}
+    expected: dict[str, tuple[int, str, dict[str, str]]] = {}
     for stream in STREAMS:
         # A copy by itself: one call of the driver, and no reason why nothing else.
         for size in (64, 1 << 23):

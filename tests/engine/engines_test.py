@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import pytest
 
-import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
 from tests.engine.calls import swap
@@ -97,9 +96,7 @@ def _draw_size(draw: random.Random, room: int) -> int:
     return min(size, room)
 
 
-def _draw_copies(
-    draw: random.Random, count: int
-) -> list[tuple[int, int, int]]:
+def _draw_copies(draw: random.Random, count: int) -> list[tuple[int, int, int]]:
     """(source offset, destination offset, size), destinations apart from another.
 
     Destinations are laid out one after another with gaps, some without; sources lie
@@ -183,7 +180,9 @@ def test_every_shift(
     source = _Area(context, "pinned", draw)
     destination = _Area(context, "device", draw)
     stream = context.stream(non_blocking=True)
-    offsets = [(shift + n * 5000, n * 5000 + other) for n, other in enumerate(range(17))]
+    offsets = [
+        (shift + n * 5000, n * 5000 + other) for n, other in enumerate(range(17))
+    ]
     for start, to in offsets:
         destination.content[to : to + size] = source.content[start : start + size]
     result = swap(

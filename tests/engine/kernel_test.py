@@ -11,6 +11,7 @@ import pytest
 import kvswap
 import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver, DeviceMemory, PinnedMemory, Stream
+from tests import child_process
 from tests.engine.calls import arrays, swap
 
 _BLOCK = 512
@@ -79,10 +80,9 @@ def launches(simulator: kvswap_sim.Simulator) -> list[kvswap_sim.Call]:
         (_SMALL, ["4k"]),
         (_SMALL + 1, ["32k"]),
         (_LARGE, ["32k"]),
-        # A small one first, so that the GPU has work while others are packed.
+        # A small one first, for the GPU to begin with.
         (_LARGE + 1, ["4k", "32k"]),
-        (2 * _LARGE + _SMALL, ["4k", "32k", "32k"]),
-        (2 * _LARGE + _SMALL + 1, ["4k", "32k", "32k", "4k"]),
+        (_SMALL + 2 * _LARGE + 1, ["4k", "32k", "32k", "4k"]),
     ],
 )
 def test_launches_hold_as_many_copies_as_fit(
@@ -100,6 +100,27 @@ def test_launches_hold_as_many_copies_as_fit(
     assert result.copies == {**result.copies, "kernel": count}
     driver.synchronize()
     assert pair.is_copied()
+
+
+def test_drivers_before_12_1_pass_4_kb() -> None:
+    launched = child_process.run(
+        "tests.engine.kernel_test",
+        "launch_two_small_and_a_rest",
+        environment=kvswap_sim.environment("12.0"),
+    )
+    assert launched == ["kvswap_plain_compact_4k"] * 3
+
+
+def launch_two_small_and_a_rest() -> list[str]:
+    """The kernels of a call with more copies than two small launches hold."""
+    simulator, driver = kvswap_sim.Simulator(), CudaDriver()
+    with driver.primary_context():
+        pair = Pair(driver, 2 * _SMALL + 1, 16)
+        with driver.stream() as stream:
+            pair.swap(stream, engine="kernel")
+            driver.synchronize()
+        assert pair.is_copied()
+    return [call.arguments["kernel"] for call in launches(simulator)]
 
 
 def test_the_callers_arrays_are_read_before_the_call_returns(
@@ -318,9 +339,7 @@ def test_a_read_only_registration_is_read_by_kernels_and_not_written(
     address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
     driver.register(address, len(mapping), read_only=True)
     blocks = [address + n * _BLOCK for n in range(64)]
-    result = swap(
-        blocks, pair.destinations, pair.sizes, stream=stream, engine="kernel"
-    )
+    result = swap(blocks, pair.destinations, pair.sizes, stream=stream, engine="kernel")
     assert result.copies["kernel"] == 64
     driver.synchronize()
     assert pair.is_copied()

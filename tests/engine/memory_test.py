@@ -270,21 +270,19 @@ def test_no_copy_engine_copies_across_a_seam(
         stream=stream,
         engine="batch",
     )
-    calls = [call.arguments for call in simulator.trace("cuMemcpyBatchAsync")]
-    assert [source for call in calls for source in call["sources"]] == [
-        address + 16,
-        address + _PAGE,
-        address + _PAGE + 16,
-        address + 2 * _PAGE,
-        address + 3 * _PAGE,
+    pieces = [
+        piece
+        for call in simulator.trace("cuMemcpyBatchAsync")
+        for piece in zip(
+            call.arguments["sources"], call.arguments["sizes"], strict=True
+        )
     ]
-    assert [size for call in calls for size in call["sizes"]] == [
-        _PAGE - 16,
-        16,
-        _PAGE - 16,
-        _PAGE,
-        116,
-    ]
+    position = address + 16
+    for source, size in pieces:
+        assert source == position
+        assert (source - address) // _PAGE == (source + size - 1 - address) // _PAGE
+        position += size
+    assert position == address + 3 * _PAGE + 116
     stream.synchronize()
 
 

@@ -12,6 +12,7 @@ import kvswap_sim
 from kvswap.testing.cuda_driver import CudaDriver
 from tests import child_process
 from tests.abi import drivers
+from tests.abi.engine_expectations import ROWS, expect
 from tests.pools.model import expected, make_pool
 
 _NEW_FUNCTIONS = {
@@ -37,10 +38,8 @@ def test_a_round(version: str, engine: str) -> None:
         environment=kvswap_sim.environment(version),
     )
     assert outcome["right"] == [True, True]
-    if engine == "kernel" and version in drivers.WITH_KERNELS:
-        assert outcome["ran"] == ["kernel"]
-    else:
-        assert outcome["ran"] == ["batch" if version in drivers.WITH_BATCH else "loop"]
+    ran, _ = expect(ROWS, engine, version, "created", "pinned")
+    assert outcome["ran"] == [ran]
     assert outcome["present"] == sorted(_NEW_FUNCTIONS)
     assert outcome["left"] == {"events": 0, "registrations": 0}
     assert outcome["violations"] == []
