@@ -57,38 +57,76 @@ void CopyEngineList::Append(std::size_t number, std::uint64_t source,
 }
 
 std::size_t CopyEngineList::Add(std::size_t first, const Descriptors& copies) {
+  std::size_t added = 0;
+  while (added < copies.count) {
+    added += AddWhole(first + added,
+                      {copies.sources + added, copies.destinations + added,
+                       copies.sizes + added, copies.count - added});
+    if (added == copies.count) break;
+    if (!AddInPieces(first + added, AddressOf(copies.sources[added]),
+                     AddressOf(copies.destinations[added]),
+                     copies.sizes[added])) {
+      break;
+    }
+    ++added;
+  }
+  return added;
+}
+
+// Adds copies as long as they lie in the ranges that the one before lay in: how
+// many. Works on copies of what it needs, which would otherwise be read anew
+// after every store.
+std::size_t CopyEngineList::AddWhole(std::size_t first,
+                                     const Descriptors& copies) {
+  if (done_ != 0) return 0;
+  const std::uint64_t source_start = source_.start;
+  const std::uint64_t source_size = source_.end - source_.start;
+  const std::uint64_t destination_start = destination_.start;
+  const std::uint64_t destination_size = destination_.end - destination_.start;
+  const void** const sources = sources_;
+  void** const destinations = destinations_;
+  std::size_t* const sizes = sizes_;
+  std::size_t* const numbers = numbers_;
+  std::size_t* const ends = copies_;
+  const std::size_t capacity = capacity_;
+  std::size_t count = count_;
+  std::size_t ended = CopiesBelow(count);
   // Where the next copy would have to begin to join the last element.
   std::uint64_t source_end = 0;
   std::uint64_t destination_end = 0;
-  if (count_ != 0) {
-    source_end = AddressOf(sources_[count_ - 1]) + sizes_[count_ - 1];
-    destination_end = AddressOf(destinations_[count_ - 1]) + sizes_[count_ - 1];
+  if (count != 0) {
+    source_end = AddressOf(sources[count - 1]) + sizes[count - 1];
+    destination_end = AddressOf(destinations[count - 1]) + sizes[count - 1];
   }
-  for (std::size_t i = 0; i < copies.count; ++i) {
+  std::size_t i = 0;
+  for (; i < copies.count; ++i) {
+    const std::size_t size = copies.sizes[i];
     const std::uint64_t source = AddressOf(copies.sources[i]);
     const std::uint64_t destination = AddressOf(copies.destinations[i]);
-    const std::size_t size = copies.sizes[i];
-    // The copy lies in the ranges of the one before, each of which is known.
-    if (done_ == 0 && source_.Contains(source, size) &&
-        destination_.Contains(destination, size)) {
-      if (source == source_end && destination == destination_end &&
-          count_ != 0) {
-        sizes_[count_ - 1] += size;
-        ++copies_[count_ - 1];
-        ++coalesced_;
-      } else {
-        if (count_ == capacity_) return i;
-        Append(first + i, source, destination, size, true);
-      }
-      source_end = source + size;
-      destination_end = destination + size;
-      continue;
+    // An address before the start is a large number here.
+    if (size > source_size || source - source_start > source_size - size ||
+        size > destination_size ||
+        destination - destination_start > destination_size - size) {
+      break;
     }
-    if (!AddInPieces(first + i, source, destination, size)) return i;
+    if (source == source_end && destination == destination_end) {
+      sizes[count - 1] += size;
+      ends[count - 1] = ++ended;
+      ++coalesced_;
+    } else {
+      if (count == capacity) break;
+      sources[count] = copies.sources[i];
+      destinations[count] = copies.destinations[i];
+      sizes[count] = size;
+      numbers[count] = first + i;
+      ends[count] = ++ended;
+      ++count;
+    }
     source_end = source + size;
     destination_end = destination + size;
   }
-  return copies.count;
+  count_ = count;
+  return i;
 }
 
 bool CopyEngineList::AddInPieces(std::size_t number, std::uint64_t source,

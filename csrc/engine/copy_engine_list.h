@@ -50,6 +50,7 @@ class CopyEngineList {
   }
 
  private:
+  std::size_t AddWhole(std::size_t first, const Descriptors& copies);
   bool AddInPieces(std::size_t number, std::uint64_t source,
                    std::uint64_t destination, std::size_t size);
   void Append(std::size_t number, std::uint64_t source,

@@ -49,8 +49,7 @@ KernelLauncher::KernelLauncher(const driver::DriverTable& table,
       module_(module),
       shared_memory_bytes_(shared_memory_bytes),
       stream_(stream),
-      launches_(launches),
-      parameters_(new Parameters) {}
+      launches_(launches) {}
 
 void KernelLauncher::Begin(const LaunchShape& shape, const CopySpan& span,
                            std::size_t count) {
@@ -118,7 +117,7 @@ int KernelLauncher::AddWhole(const Descriptors& copies) {
     if (!launches_) {
       // Counted only.
     } else if (is_compact_) {
-      CompactCopy* const items = parameters_->compact.items + filled_;
+      CompactCopy* const items = parameters_.compact.items + filled_;
       const std::uint64_t source_base = header_.source_base;
       const std::uint64_t destination_base = header_.destination_base;
       const Number shift = header_.unit_shift;
@@ -129,7 +128,7 @@ int KernelLauncher::AddWhole(const Descriptors& copies) {
             (AddressOf(destinations[i]) - destination_base) >> shift);
       }
     } else {
-      SizedCopy* const items = parameters_->sized.items + filled_;
+      SizedCopy* const items = parameters_.sized.items + filled_;
       const std::size_t* const sizes = copies.sizes + next;
       for (std::size_t i = 0; i < count; ++i) {
         items[i] = {AddressOf(sources[i]), AddressOf(destinations[i]),
@@ -167,13 +166,13 @@ int KernelLauncher::AddInPieces(const Descriptors& copies) {
 int KernelLauncher::AddPiece(std::uint64_t source, std::uint64_t destination,
                              std::size_t size) {
   if (is_compact_) {
-    parameters_->compact.items[filled_] = {
+    parameters_.compact.items[filled_] = {
         static_cast<Number>((source - header_.source_base) >>
                             header_.unit_shift),
         static_cast<Number>((destination - header_.destination_base) >>
                             header_.unit_shift)};
   } else {
-    parameters_->sized.items[filled_] = {source, destination, size};
+    parameters_.sized.items[filled_] = {source, destination, size};
   }
   return ++filled_ == room_ ? Launch() : abi::kSuccess;
 }
@@ -188,13 +187,13 @@ int KernelLauncher::Launch() {
           ? (is_compact_ ? functions.bulk_compact : functions.bulk_sized)
           : (is_compact_ ? functions.plain_compact : functions.plain_sized);
   header_.count = static_cast<Number>(filled_);
-  parameters_->compact.header = header_;
+  parameters_.compact.header = header_;
   const std::size_t in_cta = is_bulk_ ? 1 : shape_.threads / kWarp;
   const auto ctas = static_cast<unsigned>(
       std::min<std::size_t>(shape_.ctas, (filled_ + in_cta - 1) / in_cta));
   const unsigned shared_bytes =
       is_bulk_ ? shape_.stages * shape_.stage_bytes : 0;
-  void* parameter = parameters_.get();
+  void* parameter = &parameters_;
   if (launches_) {
     const int code =
         table_.LaunchKernel(function, ctas, 1, 1, shape_.threads, 1, 1,

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "csrc/abi/cuda_driver_types.h"
 #include "csrc/driver/driver_table.h"
@@ -36,7 +35,7 @@ struct LaunchShape {
 // have room for.
 class KernelLauncher {
  public:
-  // `launches` is false to count them only. May throw std::bad_alloc.
+  // `launches` is false to count them only.
   KernelLauncher(const driver::DriverTable& table, const KernelModule& module,
                  int shared_memory_bytes, abi::Stream stream, bool launches);
 
@@ -84,7 +83,6 @@ class KernelLauncher {
   const int shared_memory_bytes_;
   const abi::Stream stream_;
   const bool launches_;
-  std::unique_ptr<Parameters> parameters_;
 
   LaunchShape shape_;
   bool is_compact_ = false;
@@ -98,6 +96,7 @@ class KernelLauncher {
   std::size_t added_ = 0;  // copies of the group, wholly in items
   std::size_t accepted_ = 0;
   std::size_t launch_count_ = 0;
+  Parameters parameters_;  // 32 KB, of which no more is touched than is filled
 };
 
 }  // namespace kvswap::engine

@@ -11,6 +11,11 @@ namespace {
 
 // Neighbours that are looked at to tell whether copies are contiguous.
 constexpr std::size_t kSample = 64;
+// Runs of fewer copies are not worth a look at whether they are contiguous, and
+// there may be as many of them as copies.
+constexpr std::size_t kShortRun = 4;
+// Powers of two that a size can be.
+constexpr std::size_t kSizeClasses = 64;
 
 LaunchShape ShapeOf(const kvswap_policy_rule& rule) {
   LaunchShape shape;
@@ -172,6 +177,16 @@ const kvswap_policy_rule* Plan::FindRule(const PolicyInForce& policy,
   return policy.Find(situation);
 }
 
+std::size_t Plan::GroupOf(const LaunchShape& shape, int size_class) {
+  std::size_t group = 0;
+  while (group < groups_.size() && !(groups_[group].size_class == size_class &&
+                                     groups_[group].shape == shape)) {
+    ++group;
+  }
+  if (group == groups_.size()) groups_.push_back({shape, size_class});
+  return group;
+}
+
 void Plan::ChooseRoutes(kvswap_result* report) {
   const PolicyInForce policy(
       settings_.PolicyOfCall(),
@@ -183,6 +198,7 @@ void Plan::ChooseRoutes(kvswap_result* report) {
   wants_copy_engine_ = !is_auto;
   if (is_auto) copies_->MakeRoom(kSample, &sample_);
   routes_.assign(runs().size(), Route());
+  asked_.clear();
   copy_engine_count_ = 0;
   kernel_count_ = 0;
   for (std::size_t i = 0; i < runs().size(); ++i) {
@@ -205,6 +221,7 @@ void Plan::ChooseRoutes(kvswap_result* report) {
         route.by_kernel = true;
         route.shape = is_kernel ? ForcedShape(policy, run, settings_.priority)
                                 : ShapeOf(*rule);
+        route.group = GroupOf(route.shape, run.kind.size_class);
       }
     } else if (engine == KVSWAP_ENGINE_BATCH) {
       wants_copy_engine_ = true;

@@ -24,7 +24,10 @@ namespace kvswap::engine {
 // What submits the copies of a run.
 struct Route {
   bool by_kernel = false;  // else by the plan's copy engine
-  LaunchShape shape;       // of a kernel
+  // Of a kernel: runs of one group have one shape and one size class, and share
+  // launches.
+  std::size_t group = 0;
+  LaunchShape shape;
 };
 
 // One call from its checks to its end. While it lives after a successful Make,
@@ -84,6 +87,16 @@ class Plan {
   // without opening a bridge.
   kvswap_engine CopyEngine() const;
   void ChooseRoutes(kvswap_result* report);
+  // What the policy was asked last for copies of a direction and a size class.
+  struct Asked {
+    std::size_t size = 0;
+    const kvswap_policy_rule* rule = nullptr;
+  };
+  struct Group {
+    LaunchShape shape;
+    int size_class;
+  };
+  std::size_t GroupOf(const LaunchShape& shape, int size_class);
   const kvswap_policy_rule* FindRule(const PolicyInForce& policy,
                                      const Run& run);
   std::size_t ContiguousCopies(const Run& run);
@@ -98,6 +111,8 @@ class Plan {
   MemoryRanges ranges_;
   RunList runs_;
   DescriptorBuffer sample_;
+  std::vector<Asked> asked_;
+  std::vector<Group> groups_;
   std::vector<Route> routes_;
   ContextState* state_ = nullptr;
   const KernelModule* kernels_ = nullptr;

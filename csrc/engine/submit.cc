@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 
 #include "csrc/engine/batch.h"
 #include "csrc/engine/loop.h"
@@ -22,12 +21,6 @@ std::size_t ListCapacity(const Plan& plan) {
   // Kernels that are refused leave their copies to the copy engine.
   return std::min(plan.copies().count(),
                   std::max(kChunk / batch, std::size_t{1}) * batch);
-}
-
-auto OrderOf(const Plan& plan, std::size_t run) {
-  const LaunchShape& shape = plan.routes()[run].shape;
-  return std::make_tuple(shape.kernel, shape.ctas, shape.threads, shape.stages,
-                         shape.stage_bytes, plan.runs()[run].kind.size_class);
 }
 
 // Reports the error of a submission, which is of copy `number`, or of none.
@@ -55,9 +48,8 @@ Submitter::Submitter(const Plan& plan, Mode mode)
     : plan_(plan), mode_(mode), list_(plan.ranges(), ListCapacity(plan)) {
   plan.copies().MakeRoom(std::min(kChunk, plan.copies().count()), &buffer_);
   if (plan.kernels() != nullptr) {
-    launcher_ = std::make_unique<KernelLauncher>(
-        plan.table(), *plan.kernels(), plan.shared_memory_bytes(),
-        plan.stream().handle, mode == Mode::kSubmit);
+    launcher_.emplace(plan.table(), *plan.kernels(), plan.shared_memory_bytes(),
+                      plan.stream().handle, mode == Mode::kSubmit);
   }
   kernel_parts_.reserve(plan.runs().size());
   copy_engine_parts_.reserve(plan.runs().size());
@@ -71,7 +63,7 @@ bool Submitter::Submit(std::size_t first, std::size_t end,
 }
 
 std::size_t Submitter::driver_calls() const {
-  return copy_calls_ + (launcher_ == nullptr ? 0 : launcher_->launch_count());
+  return copy_calls_ + (!launcher_.has_value() ? 0 : launcher_->launch_count());
 }
 
 void Submitter::FindParts(std::size_t first, std::size_t end) {
@@ -89,11 +81,13 @@ void Submitter::FindParts(std::size_t first, std::size_t end) {
                                                            : copy_engine_parts_)
         .push_back(part);
   }
+  const auto group = [&](const Part& part) {
+    return plan_.routes()[part.run].group;
+  };
   std::sort(kernel_parts_.begin(), kernel_parts_.end(),
             [&](const Part& a, const Part& b) {
-              const auto order_a = OrderOf(plan_, a.run);
-              const auto order_b = OrderOf(plan_, b.run);
-              return order_a != order_b ? order_a < order_b : a.first < b.first;
+              return group(a) != group(b) ? group(a) < group(b)
+                                          : a.first < b.first;
             });
 }
 
@@ -102,8 +96,8 @@ void Submitter::SubmitByKernel(kvswap_result* report) {
   while (begin < kernel_parts_.size()) {
     std::size_t end = begin + 1;
     while (end < kernel_parts_.size() &&
-           OrderOf(plan_, kernel_parts_[end].run) ==
-               OrderOf(plan_, kernel_parts_[begin].run)) {
+           plan_.routes()[kernel_parts_[end].run].group ==
+               plan_.routes()[kernel_parts_[begin].run].group) {
       ++end;
     }
     if (!LaunchGroup(begin, end, report)) {

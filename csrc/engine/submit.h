@@ -4,7 +4,7 @@
 #define KVSWAP_ENGINE_SUBMIT_H_
 
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "csrc/engine/copies.h"
@@ -22,7 +22,8 @@ enum class Mode {
 };
 
 // Submits the copies of a plan, part by part. All memory is allocated by the
-// constructor.
+// constructor. Lives on the stack, where it holds the parameters of a launch:
+// an allocation of that size in every call would be given back to the system.
 class Submitter {
  public:
   // The plan must outlive this. May throw std::bad_alloc.
@@ -62,7 +63,7 @@ class Submitter {
   const Mode mode_;
   DescriptorBuffer buffer_;
   CopyEngineList list_;
-  std::unique_ptr<KernelLauncher> launcher_;
+  std::optional<KernelLauncher> launcher_;
   std::vector<Part> kernel_parts_;
   std::vector<Part> copy_engine_parts_;
   bool launches_refused_ = false;

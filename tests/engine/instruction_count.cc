@@ -56,12 +56,12 @@ constexpr std::size_t kKiB = 1024;
 
 // clang-format off
 constexpr Row kRows[] = {
-    {"plan, 64 KiB, scattered",    Function::kPlan, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_AUTO,   30},
+    {"plan, 64 KiB, scattered",    Function::kPlan, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_AUTO,   90},
     {"plan, 4 KiB, scattered",     Function::kPlan, Pattern::kScattered,   4 * kKiB, KVSWAP_ENGINE_AUTO,   30},
     {"plan, 64 KiB, contiguous",   Function::kPlan, Pattern::kContiguous, 64 * kKiB, KVSWAP_ENGINE_AUTO,    0},
     {"plan, sizes differ",         Function::kPlan, Pattern::kSized,      64 * kKiB, KVSWAP_ENGINE_AUTO,    0},
     {"swap, auto, 64 KiB",         Function::kSwap, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_AUTO,    0},
-    {"swap, auto, 4 KiB",          Function::kSwap, Pattern::kScattered,   4 * kKiB, KVSWAP_ENGINE_AUTO,    0},
+    {"swap, auto, 4 KiB",          Function::kSwap, Pattern::kScattered,   4 * kKiB, KVSWAP_ENGINE_AUTO,   40},
     {"swap, batch",                Function::kSwap, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_BATCH,   0},
     {"swap, loop",                 Function::kSwap, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_LOOP,    0},
     {"swap, kernel",               Function::kSwap, Pattern::kScattered,  64 * kKiB, KVSWAP_ENGINE_KERNEL,  0},
