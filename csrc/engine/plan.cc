@@ -14,6 +14,7 @@ constexpr std::size_t kSample = 64;
 // Runs of fewer copies are not worth a look at whether they are contiguous, and
 // there may be as many of them as copies.
 constexpr std::size_t kShortRun = 4;
+constexpr std::size_t kDirections = 4;
 // Powers of two that a size can be.
 constexpr std::size_t kSizeClasses = 64;
 
@@ -165,6 +166,16 @@ const kvswap_policy_rule* Plan::FindRule(const PolicyInForce& policy,
                                          const Run& run) {
   Situation situation = {run.kind.direction, settings_.priority, copy_engine_,
                          run.span.largest, runs_.CountOf(run.kind.direction)};
+  if (run.count() < kShortRun) {
+    if (asked_.empty()) asked_.resize(kDirections * kSizeClasses);
+    Asked& asked =
+        asked_[static_cast<std::size_t>(run.kind.direction) * kSizeClasses +
+               static_cast<std::size_t>(run.kind.size_class)];
+    if (asked.size != situation.size) {
+      asked = {situation.size, policy.Find(situation)};
+    }
+    return asked.rule;
+  }
   // Where most copies would be put together, what counts is what comes of it.
   const std::size_t contiguous = ContiguousCopies(run);
   const std::size_t sample = std::min(run.count(), kSample);

@@ -81,7 +81,8 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     // Host to host is no work for a GPU's kernel.
     Rule(kH2H, kAny,        kAny,        kAnySize,    2, kCopyEngines),
     // Beside computation: few CTAs, or the copy engines.
-    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    8, Bulk(2, 16, 8192)),
+    Rule(kD2H, kCompute,    kAny,       12 * kKiB,    8, Plain(2, 768)),
+    Rule(kD2H, kCompute,    kAny,       48 * kKiB,    8, Bulk(2, 10, 8192)),
     Rule(kH2D, kCompute,    kAny,       48 * kKiB,    4, Plain(2, 1024)),
     Rule(kAny, kCompute,    kAny,        kAnySize,    2, kCopyEngines),
     // Many small copies: the kernel.
@@ -89,7 +90,9 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kH2D, kThroughput, kAny,       16 * kKiB,    4, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kAny,       32 * kKiB,    8, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kBatch,     64 * kKiB, 2048, kCopyEngines),
+    Rule(kH2D, kThroughput, kBridge,    64 * kKiB, 2048, kCopyEngines),
     Rule(kH2D, kThroughput, kBatch,    128 * kKiB, 1024, kCopyEngines),
+    Rule(kH2D, kThroughput, kBridge,   128 * kKiB, 1024, kCopyEngines),
     Rule(kH2D, kThroughput, kAny,       64 * kKiB,   16, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kAny,      128 * kKiB,   32, Bulk(16, 8, 4096)),
     Rule(kD2H, kThroughput, kAny,        1 * kKiB,    8, Plain(16, 1024)),
@@ -97,8 +100,9 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     8192 * kKiB,    8, Bulk(264, 8, 8192)),
+    Rule(kD2H, kThroughput, kAny,      256 * kKiB,   32, Bulk(16, 8, 4096)),
     // Where the alternative is a call for each.
-    Rule(kAny, kThroughput, kLoop,     128 * kKiB,    4, Bulk(16, 8, 4096)),
+    Rule(kAny, kThroughput, kLoop,     128 * kKiB,    2, Bulk(16, 8, 4096)),
     Rule(kAny, kThroughput, kLoop,     512 * kKiB,    8, Bulk(16, 8, 4096)),
     Rule(kAny, kThroughput, kLoop,    1024 * kKiB,   16, Bulk(16, 8, 4096)),
     Rule(kAny, kAny,        kAny,        kAnySize,    2, kCopyEngines),
