@@ -88,7 +88,8 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     // Many small copies: the kernel.
     Rule(kH2D, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
     Rule(kH2D, kThroughput, kAny,       16 * kKiB,    4, Bulk(16, 8, 4096)),
-    Rule(kH2D, kThroughput, kAny,       32 * kKiB,    8, Bulk(16, 8, 4096)),
+    Rule(kH2D, kThroughput, kBatch,     16 * kKiB,    2, kLoopEngine),
+    Rule(kH2D, kThroughput, kAny,       32 * kKiB,   12, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kBatch,     64 * kKiB, 2048, kCopyEngines),
     Rule(kH2D, kThroughput, kBridge,    64 * kKiB, 2048, kCopyEngines),
     Rule(kH2D, kThroughput, kBatch,    128 * kKiB, 1024, kCopyEngines),
@@ -96,11 +97,13 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kH2D, kThroughput, kAny,       64 * kKiB,   16, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kAny,      128 * kKiB,   32, Bulk(16, 8, 4096)),
     Rule(kD2H, kThroughput, kAny,        1 * kKiB,    8, Plain(16, 1024)),
-    Rule(kD2H, kThroughput, kAny,      128 * kKiB,    8, Bulk(16, 8, 4096)),
+    Rule(kD2H, kThroughput, kAny,        8 * kKiB,    8, Bulk(16, 8, 4096)),
+    // Longer ones go by the copy engines, although the kernel is a little faster
+    // up to 256 KiB: with copies the other way at the same time they are by far.
+    Rule(kD2H, kThroughput, kAny,      128 * kKiB,   12, Bulk(16, 8, 4096)),
     Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     8192 * kKiB,    8, Bulk(264, 8, 8192)),
-    Rule(kD2H, kThroughput, kAny,      256 * kKiB,   32, Bulk(16, 8, 4096)),
     // Where the alternative is a call for each.
     Rule(kAny, kThroughput, kLoop,     128 * kKiB,    2, Bulk(16, 8, 4096)),
     Rule(kAny, kThroughput, kLoop,     512 * kKiB,    8, Bulk(16, 8, 4096)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import pickle
 from typing import Any
@@ -22,7 +23,10 @@ def host() -> Any:
 
 @pytest.fixture
 def device() -> Any:
-    """Memory of the GPU that is an allocation of its own: large ones of torch are."""
+    """Memory of the GPU that is an allocation of its own: large ones of torch are,
+    unless a larger one that was freed is kept."""
+    gc.collect()
+    torch.cuda.empty_cache()
     return torch.zeros(64 * MIB, dtype=torch.uint8, device="cuda")
 
 

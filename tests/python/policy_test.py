@@ -240,7 +240,7 @@ class TestCalls:
             ([compute], "compute", "loop"),
         ):
             policy = Policy(rules)
-            options = {"priority": priority, "policy": policy}
+            options: dict[str, Any] = {"priority": priority, "policy": policy}
             assert kvswap.swap_blocks_batch(**arguments, **options).engine == engine
             kvswap.set_policy(policy)
             plan = kvswap.plan(**arguments, priority=priority)

@@ -25,9 +25,9 @@ def by_engine(**counts: int) -> dict[str, int]:
 
 def swap(blocks: Blocks, **options: Any) -> kvswap.SwapResult:
     """All blocks into the GPU: the batch engine and stream 2, unless told otherwise."""
-    return kvswap.swap_blocks_batch(
-        **({"stream": 2, "engine": "batch"} | blocks.swap_in_arguments() | options)
-    )
+    arguments: dict[str, Any] = {"stream": 2, "engine": "batch"}
+    arguments |= blocks.swap_in_arguments() | options
+    return kvswap.swap_blocks_batch(**arguments)
 
 
 class TestSwapResult:
