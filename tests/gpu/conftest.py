@@ -8,6 +8,7 @@ kvswap is imported from the folder that KVSWAP_PACKAGE_DIR names (it holds the f
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -26,3 +27,10 @@ def gpu_is_idle() -> Iterator[None]:
 
     yield
     torch.cuda.synchronize()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage() -> None:
+    """What an earlier test left is collected now: torch's graphs call functions when
+    they are destroyed that would invalidate a capture of this one."""
+    gc.collect()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import gc
+import ctypes
 import mmap
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from gpu_support import TWO_GPUS, copy_blocks, kvswap, random_bytes, torch
+from gpu_support import TWO_GPUS, Driver, copy_blocks, kvswap, random_bytes, torch
 
 MIB = 1 << 20
+_DRIVER = Driver()
 ENGINES = pytest.mark.parametrize("engine", ["auto", "batch", "loop"])
 STREAMS = pytest.mark.parametrize("stream", [0, 2])
 
@@ -21,13 +23,34 @@ def host() -> Any:
     return random_bytes(MIB, pinned=True)
 
 
+class Allocation:
+    """Memory of the GPU past torch's allocator, which keeps and joins what it frees."""
+
+    def __init__(self, size: int) -> None:
+        address = ctypes.c_uint64()
+        _DRIVER.check("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+        self.address = address.value
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "version": 2,
+        }
+
+    def free(self) -> None:
+        """Gives it back."""
+        _DRIVER.check("cuMemFree_v2", ctypes.c_uint64(self.address))
+
+
 @pytest.fixture
-def device() -> Any:
-    """Memory of the GPU that is an allocation of its own: large ones of torch are,
-    unless a larger one that was freed is kept."""
-    gc.collect()
-    torch.cuda.empty_cache()
-    return torch.zeros(64 * MIB, dtype=torch.uint8, device="cuda")
+def device() -> Iterator[Any]:
+    """Memory of the GPU that is an allocation of its own."""
+    torch.cuda.init()
+    torch.zeros(1, device="cuda")  # makes the context current
+    allocation = Allocation(64 * MIB)
+    yield torch.as_tensor(allocation, device="cuda")
+    torch.cuda.synchronize()
+    allocation.free()
 
 
 def unmapped_address() -> int:
@@ -96,10 +119,9 @@ def test_address_that_is_no_memory(
 
 @ENGINES
 def test_freed_gpu_memory(host: Any, engine: str) -> None:
-    address = torch.cuda.caching_allocator_alloc(64 * MIB)
-    torch.cuda.caching_allocator_delete(address)
-    torch.cuda.synchronize()
-    torch.cuda.empty_cache()
+    allocation = Allocation(64 * MIB)
+    address = allocation.address
+    allocation.free()
     with pytest.raises(kvswap.SwapError) as raised:
         kvswap.swap_blocks_batch(
             torch.tensor([host.data_ptr()]),
