@@ -19,7 +19,8 @@ States& GetStates() {
 }
 
 std::unique_ptr<ContextState> MakeState(const driver::DriverTable& table,
-                                        int ordinal, int* code) {
+                                        std::uint64_t id, int ordinal,
+                                        int* code) {
   abi::Device device = 0;
   *code = table.DeviceGet(&device, ordinal);
   const auto ask = [&](abi::DeviceAttribute attribute) {
@@ -38,7 +39,7 @@ std::unique_ptr<ContextState> MakeState(const driver::DriverTable& table,
   const int reaches =
       ask(abi::kDeviceAttributeCanUseHostPointerForRegisteredMemory);
   if (*code != abi::kSuccess) return nullptr;
-  return std::make_unique<ContextState>(table, target, reaches != 0);
+  return std::make_unique<ContextState>(table, id, target, reaches != 0);
 }
 
 ContextState* FindById(const driver::DriverTable& table, std::uint64_t id,
@@ -49,7 +50,7 @@ ContextState* FindById(const driver::DriverTable& table, std::uint64_t id,
     const auto found = states.by_id.find(id);
     if (found != states.by_id.end()) return found->second.get();
   }
-  std::unique_ptr<ContextState> made = MakeState(table, device, code);
+  std::unique_ptr<ContextState> made = MakeState(table, id, device, code);
   if (made == nullptr) return nullptr;
   const std::lock_guard<std::shared_mutex> lock(states.mutex);
   return states.by_id.try_emplace(id, std::move(made)).first->second.get();
@@ -93,16 +94,13 @@ ContextState* FindContextState(const driver::DriverTable& table,
   std::uint64_t id = 0;
   *code = table.CtxGetId(context, &id);
   if (*code != abi::kSuccess) return nullptr;
-  // Where this thread was last.
-  struct Last {
-    std::uint64_t id;
-    ContextState* state;
-  };
-  static thread_local Last last = {0, nullptr};
-  if (last.state != nullptr && last.id == id) return last.state;
-  last.state = FindById(table, id, device, code);
-  last.id = id;
-  return last.state;
+  // Nearly always the one that was asked for last; none is ever destroyed.
+  static std::atomic<ContextState*> last{nullptr};
+  ContextState* state = last.load(std::memory_order_acquire);
+  if (state != nullptr && state->id() == id) return state;
+  state = FindById(table, id, device, code);
+  if (state != nullptr) last.store(state, std::memory_order_release);
+  return state;
 }
 
 }  // namespace kvswap::engine

@@ -19,14 +19,17 @@ namespace kvswap::engine {
 // and the driver gives back what a destroyed context held.
 class ContextState {
  public:
-  ContextState(const driver::DriverTable& table, const KernelTarget& target,
+  ContextState(const driver::DriverTable& table, std::uint64_t id,
+               const KernelTarget& target,
                bool host_pointers_reach_registered_memory)
       : table_(table),
+        id_(id),
         target_(target),
         reaches_registered_(host_pointers_reach_registered_memory) {}
   ContextState(const ContextState&) = delete;
   ContextState& operator=(const ContextState&) = delete;
 
+  std::uint64_t id() const { return id_; }
   int compute_capability() const { return target_.compute_capability; }
   int shared_memory_bytes() const { return target_.shared_memory_bytes; }
   // Device attribute CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM.
@@ -43,6 +46,7 @@ class ContextState {
 
  private:
   const driver::DriverTable& table_;
+  const std::uint64_t id_;
   const KernelTarget target_;
   const bool reaches_registered_;
   std::mutex mutex_;
