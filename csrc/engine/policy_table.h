@@ -98,9 +98,9 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kH2D, kThroughput, kAny,      128 * kKiB,   32, Bulk(16, 8, 4096)),
     Rule(kD2H, kThroughput, kAny,        1 * kKiB,    8, Plain(16, 1024)),
     Rule(kD2H, kThroughput, kAny,        8 * kKiB,    8, Bulk(16, 8, 4096)),
-    // Longer ones go by the copy engines, although the kernel is a little faster
-    // up to 256 KiB: with copies the other way at the same time they are by far.
     Rule(kD2H, kThroughput, kAny,      128 * kKiB,   12, Bulk(16, 8, 4096)),
+    // (At 256 KiB the kernel is ahead by a little, and with copies in the other
+    // direction at the same time far behind the copy engines.)
     Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     8192 * kKiB,    8, Bulk(264, 8, 8192)),
