@@ -15,12 +15,14 @@ namespace {
 constexpr std::size_t kChunk = 2048;
 
 // A list of few chunks, and a multiple of what goes into one call of the
-// driver, so that no call is smaller than it need be.
+// driver, so that no call is smaller than it need be. Where all copies are to
+// go by kernels, it is for those that a refused launch leaves.
 std::size_t ListCapacity(const Plan& plan) {
   const std::size_t batch = plan.settings().max_batch;
-  // Kernels that are refused leave their copies to the copy engine.
-  return std::min(plan.copies().count(),
-                  std::max(kChunk / batch, std::size_t{1}) * batch);
+  const std::size_t batches = plan.copy_engine_count() == 0
+                                  ? 1
+                                  : std::max(kChunk / batch, std::size_t{1});
+  return std::min(plan.copies().count(), batches * batch);
 }
 
 // Reports the error of a submission, which is of copy `number`, or of none.
