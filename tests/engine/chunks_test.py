@@ -124,6 +124,28 @@ def test_the_loop_stops_at_the_first_error(
         assert len(simulator.trace("cuMemcpyAsync")) == call
 
 
+def test_a_single_copy(simulator: kvswap_sim.Simulator, driver: CudaDriver) -> None:
+    """Its way is a short one: the same result, and the same error."""
+    with driver.primary_context():
+        stream = driver.stream(non_blocking=True)
+        host, device = driver.pinned_memory(2048), driver.device_memory(2048)
+        host.view[:] = bytes([7]) * 2048
+        device.write(bytes(2048))
+        # With an empty one in front of it, which is not counted.
+        copy = [host.address] * 2, [device.address] * 2, [0, _SIZE]
+        simulator.fail("cuMemcpyAsync", _FAILED)
+        with pytest.raises(kvswap.SwapError) as raised:
+            swap(*copy, stream=stream)
+        error = raised.value
+        assert (error.index, error.cuda_error, error.submitted) == (1, _FAILED, 0)
+        assert (error.source, error.size) == (host.address, _SIZE)
+        result = swap(*copy, stream=stream)
+        assert (result.engine, result.submitted, result.dropped) == ("loop", 1, 1)
+        assert (result.submitted_bytes, result.copies["loop"]) == (_SIZE, 1)
+        stream.synchronize()
+        assert device.read(size=_SIZE + 1) == bytes([7]) * _SIZE + b"\0"
+
+
 @pytest.mark.parametrize(
     ("count", "max_batch", "expected"),
     [
