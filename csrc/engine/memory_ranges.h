@@ -30,7 +30,12 @@ struct SideMemory {
 // queries.
 class MemoryRanges {
  public:
-  explicit MemoryRanges(const driver::DriverTable& table) : table_(table) {}
+  // May throw std::bad_alloc.
+  explicit MemoryRanges(const driver::DriverTable& table) : table_(table) {
+    // Most calls have one range on each side.
+    ranges_.reserve(2);
+    order_.reserve(2);
+  }
 
   // Forgets everything, to ask again in another context.
   void Forget();
