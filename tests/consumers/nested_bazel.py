@@ -147,7 +147,12 @@ class NestedBazel:
     def repositories(self) -> set[str]:
         """Names of the external repositories that have been fetched."""
         output_base = self.succeed("info", "output_base").strip()
-        return {path.name for path in Path(output_base, "external").iterdir()}
+        # Beside a repository lies a file that says what it was made of.
+        return {
+            path.name
+            for path in Path(output_base, "external").iterdir()
+            if not path.name.endswith(".marker")
+        }
 
     def close(self) -> None:
         """Ends the server and removes all that it made."""
