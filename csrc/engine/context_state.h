@@ -31,7 +31,6 @@ class ContextState {
 
   std::uint64_t id() const { return id_; }
   int compute_capability() const { return target_.compute_capability; }
-  int shared_memory_bytes() const { return target_.shared_memory_bytes; }
   // Device attribute CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM.
   bool reaches_registered() const { return reaches_registered_; }
 

@@ -42,14 +42,9 @@ std::uint64_t AddressOf(const void* pointer) {
 }  // namespace
 
 KernelLauncher::KernelLauncher(const driver::DriverTable& table,
-                               const KernelModule& module,
-                               int shared_memory_bytes, abi::Stream stream,
+                               const KernelModule& module, abi::Stream stream,
                                bool launches)
-    : table_(table),
-      module_(module),
-      shared_memory_bytes_(shared_memory_bytes),
-      stream_(stream),
-      launches_(launches) {}
+    : table_(table), module_(module), stream_(stream), launches_(launches) {}
 
 void KernelLauncher::Begin(const LaunchShape& shape, const CopySpan& span,
                            std::size_t count) {
@@ -61,7 +56,7 @@ void KernelLauncher::Begin(const LaunchShape& shape, const CopySpan& span,
              span.bits % kernels::kBulkAlignment == 0;
   if (is_bulk_) {
     // As many of the stages as the device has room for.
-    const auto room = static_cast<unsigned>(shared_memory_bytes_) - 2048U;
+    const auto room = static_cast<unsigned>(module_.ring_bytes);
     shape_.stage_bytes =
         std::min(shape.stage_bytes, room / kernels::kMinStages /
                                         kernels::kStageAlignment *

@@ -37,7 +37,7 @@ class KernelLauncher {
  public:
   // `launches` is false to count them only.
   KernelLauncher(const driver::DriverTable& table, const KernelModule& module,
-                 int shared_memory_bytes, abi::Stream stream, bool launches);
+                 abi::Stream stream, bool launches);
 
   // Begins a group of `count` copies, of which `span` tells, with one shape.
   void Begin(const LaunchShape& shape, const CopySpan& span, std::size_t count);
@@ -80,7 +80,6 @@ class KernelLauncher {
 
   const driver::DriverTable& table_;
   const KernelModule& module_;
-  const int shared_memory_bytes_;
   const abi::Stream stream_;
   const bool launches_;
 

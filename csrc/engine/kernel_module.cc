@@ -54,7 +54,7 @@ std::vector<const KernelImage*> Candidates(int capability,
 }
 
 int GetFunctions(const driver::DriverTable& table, const KernelImage& image,
-                 const KernelTarget& target, abi::Module module,
+                 int ring_bytes, abi::Module module,
                  KernelFunctions* functions) {
   const std::string suffix =
       image.parameter_bytes == kernels::kLargeParameterBytes ? "_32k" : "_4k";
@@ -75,7 +75,7 @@ int GetFunctions(const driver::DriverTable& table, const KernelImage& image,
     if (code == abi::kSuccess && wanted.is_bulk) {
       code = table.FuncSetAttribute(
           *wanted.function, abi::kFunctionAttributeMaxDynamicSharedSizeBytes,
-          target.shared_memory_bytes - kReservedSharedBytes);
+          ring_bytes);
     }
     if (code != abi::kSuccess) return code;
   }
@@ -93,7 +93,7 @@ bool LoadFirst(const driver::DriverTable& table, const KernelTarget& target,
     abi::Module handle = nullptr;
     int code = table.ModuleLoadData(&handle, image->data);
     if (code == abi::kSuccess) {
-      code = GetFunctions(table, *image, target, handle, functions);
+      code = GetFunctions(table, *image, module->ring_bytes, handle, functions);
       if (code == abi::kSuccess) {
         module->image = image->name;
         return true;
@@ -122,6 +122,8 @@ bool HasKernelEntries(const driver::DriverTable& table) {
 KernelModule LoadKernelModule(const driver::DriverTable& table,
                               const KernelTarget& target) {
   KernelModule module;
+  module.ring_bytes =
+      std::max(0, target.shared_memory_bytes - kReservedSharedBytes);
   const RelaxedCaptureMode mode(table);
   if (mode.code() != abi::kSuccess) {
     module.reason = KVSWAP_REASON_NO_KERNEL_IMAGE;

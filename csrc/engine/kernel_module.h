@@ -32,6 +32,8 @@ struct KernelModule {
   std::string message;                        // why there are none, for people
   // The driver was out of memory: worth another try.
   bool may_retry = false;
+  // Dynamic shared memory that the bulk kernels may have, for their ring.
+  int ring_bytes = 0;
 };
 
 // What a choice among the images depends on.

@@ -67,7 +67,6 @@ class Plan {
   Bridge* bridge() const { return bridge_; }
   // Null where no run goes by a kernel.
   const KernelModule* kernels() const { return kernels_; }
-  int shared_memory_bytes() const { return state_->shared_memory_bytes(); }
   // Copies that go by the copy engine, and by kernels.
   std::size_t copy_engine_count() const { return copy_engine_count_; }
   std::size_t kernel_count() const { return kernel_count_; }

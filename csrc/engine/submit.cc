@@ -50,8 +50,8 @@ Submitter::Submitter(const Plan& plan, Mode mode)
     : plan_(plan), mode_(mode), list_(plan.ranges(), ListCapacity(plan)) {
   plan.copies().MakeRoom(std::min(kChunk, plan.copies().count()), &buffer_);
   if (plan.kernels() != nullptr) {
-    launcher_.emplace(plan.table(), *plan.kernels(), plan.shared_memory_bytes(),
-                      plan.stream().handle, mode == Mode::kSubmit);
+    launcher_.emplace(plan.table(), *plan.kernels(), plan.stream().handle,
+                      mode == Mode::kSubmit);
   }
   kernel_parts_.reserve(plan.runs().size());
   copy_engine_parts_.reserve(plan.runs().size());
@@ -170,27 +170,24 @@ bool Submitter::SubmitByCopyEngine(kvswap_result* report) {
   return FlushList(report);
 }
 
-Submission Submitter::SubmitList() const {
+Submission Submitter::SubmitList(kvswap_engine engine) const {
   const Descriptors descriptors = list_.descriptors();
-  switch (plan_.copy_engine()) {
+  const abi::Stream stream = plan_.stream().handle;
+  switch (engine) {
     case KVSWAP_ENGINE_BATCH:
-      return SubmitBatch(plan_.table(), descriptors, plan_.stream().handle,
-                         plan_.settings());
+      return SubmitBatch(plan_.table(), descriptors, stream, plan_.settings());
     case KVSWAP_ENGINE_BRIDGE:
-      // Not opened where all copies were to go by kernels.
-      if (plan_.bridge() != nullptr) {
-        return plan_.bridge()->Submit(plan_.table(), descriptors,
-                                      plan_.stream().handle, plan_.settings());
-      }
-      [[fallthrough]];
+      return plan_.bridge()->Submit(plan_.table(), descriptors, stream,
+                                    plan_.settings());
     default:
-      return SubmitLoop(plan_.table(), descriptors, plan_.stream().handle);
+      return SubmitLoop(plan_.table(), descriptors, stream);
   }
 }
 
 bool Submitter::FlushList(kvswap_result* report) {
   if (list_.IsEmpty()) return true;
   kvswap_engine engine = plan_.copy_engine();
+  // A bridge is not opened where all copies were to go by kernels.
   if (engine == KVSWAP_ENGINE_BRIDGE && plan_.bridge() == nullptr) {
     engine = KVSWAP_ENGINE_LOOP;
   }
@@ -200,7 +197,7 @@ bool Submitter::FlushList(kvswap_result* report) {
       engine == KVSWAP_ENGINE_LOOP ? count : (count + batch - 1) / batch;
   Submission submission;
   if (mode_ == Mode::kSubmit) {
-    submission = SubmitList();
+    submission = SubmitList(engine);
   } else {
     submission.accepted = count;
   }

@@ -57,7 +57,7 @@ class Submitter {
   bool LaunchGroup(std::size_t first, std::size_t end, kvswap_result* report);
   bool SubmitByCopyEngine(kvswap_result* report);
   bool FlushList(kvswap_result* report);
-  Submission SubmitList() const;
+  Submission SubmitList(kvswap_engine engine) const;
 
   const Plan& plan_;
   const Mode mode_;
