@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 import kvswap
-from kvswap._demo_arrays import ArrayLibrary, choose_array_library
+from kvswap.benchmark.arrays import ArrayLibrary, choose_array_library
 from kvswap.testing.cuda_driver import CudaDriver
 
 _BLOCK_BYTES = 64
