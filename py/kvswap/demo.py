@@ -116,7 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="plain lines without times and paths: the same text for the same seed",
     )
     parser.add_argument(
-        "--engine", default="auto", help="as the library's calls take it (default: auto)"
+        "--engine",
+        default="auto",
+        help="as the library's calls take it (default: auto)",
     )
     parser.add_argument(
         "--stream",

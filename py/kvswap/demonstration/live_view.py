@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.live import Live
@@ -14,7 +14,7 @@ from kvswap.demonstration.driver import DemoDriver
 from kvswap.demonstration.picture import Caption, Picture
 from kvswap.demonstration.steps import Kind, Step
 from kvswap.demonstration.words import (
-    NOT_A_GPU,
+    describe_speed,
     describe_swap,
     describe_totals,
     driver_version,
@@ -42,14 +42,12 @@ class LiveView:
         headline: str,
         simulated: bool,
         speed: float,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """`speed`: 2 is twice as fast."""
         self._console = console
         self._headline = headline
         self._simulated = simulated
         self._speed = speed
-        self._sleep = sleep
 
     @classmethod
     def on_terminal(
@@ -68,30 +66,38 @@ class LiveView:
 
     def show(self, steps: Iterable[Step]) -> Step:
         """Plays all steps, and leaves the last picture; the last step."""
-        last, swap = None, "no block has been swapped yet"
+        last, swap, speed = None, "No block has been swapped yet.", ""
         with Live(console=self._console, screen=True, auto_refresh=False) as live:
             for step in steps:
                 last = step
                 if step.swap is not None:
-                    swap = describe_swap(step.swap, step, self._simulated, False)
-                    if self._simulated:
-                        swap += f" ({NOT_A_GPU})"
-                self._play(live, step, self._caption(step, swap))
+                    swap = describe_swap(step.swap, step)
+                    speed = describe_speed(step.swap, self._simulated)
+                self._play(live, step, self._caption(step, swap, speed))
         assert last is not None, "a story ends with a step that verifies"
-        self._console.print(Picture(frame_at(last, 1), self._caption(last, swap)))
+        picture = Picture(frame_at(last, 1), self._caption(last, swap, speed))
+        self._console.print(picture)
         return last
 
-    def _caption(self, step: Step, swap: str) -> Caption:
+    def _caption(self, step: Step, swap: str, speed: str) -> Caption:
         return Caption(
             self._headline,
             swap,
+            speed,
             describe_totals(step.totals),
             "Each copy is done before it is shown, and shown slowed down. Ctrl-C ends.",
         )
 
     def _play(self, live: Live, step: Step, caption: Caption) -> None:
-        count = max(1, round(_SECONDS[step.kind] / self._speed * _FRAMES_A_SECOND))
-        for number in range(1, count + 1):
-            frame = frame_at(step, number / count)
-            live.update(Picture(frame, caption), refresh=True)
-            self._sleep(1 / _FRAMES_A_SECOND)
+        # By the clock: a slow terminal sees fewer frames, not a longer story.
+        duration = _SECONDS[step.kind] / self._speed
+        begin = time.monotonic()
+        elapsed = 0.0
+        while elapsed < duration:
+            frame = frame_at(step, elapsed / duration)
+            live.update(Picture(frame, caption, whole_screen=True), refresh=True)
+            time.sleep(1 / _FRAMES_A_SECOND)
+            elapsed = time.monotonic() - begin
+        live.update(
+            Picture(frame_at(step, 1), caption, whole_screen=True), refresh=True
+        )

@@ -30,8 +30,8 @@ _COLOURS = (
     ("#8d6fd1", "#ffffff"),
 )
 
-# What is around the grids: headline, sentence (two lines), a line for the last swap,
-# one for counters, a legend, blank lines.
+# What is around the grids: headline, sentence (two lines), two lines for the last swap,
+# one for counters, a note, two blank lines.
 _OTHER_LINES = 9
 _FEWEST_REQUESTS = 3
 
@@ -42,13 +42,15 @@ class Caption:
 
     Attributes:
         headline: at the top.
-        swap: of the last call of the library; empty before the first.
+        swap: of the last call of the library.
+        speed: how fast that was.
         totals: the counters.
         note: at the bottom.
     """
 
     headline: str
     swap: str
+    speed: str
     totals: str
     note: str
 
@@ -57,6 +59,9 @@ def _styles(letter: str) -> tuple[Style, Style]:
     """Of a request's blocks, and of its letter without a block around it."""
     colour, text = _COLOURS[string.ascii_uppercase.index(letter) % len(_COLOURS)]
     return Style(color=text, bgcolor=colour, bold=True), Style(color=colour, bold=True)
+
+
+_BORDERS = 2
 
 
 def _cell_text(cell: Cell, layout: Layout, is_gpu: bool, leaves_gpu: bool) -> Text:
@@ -125,9 +130,6 @@ def _between(frame: Frame, layout: Layout) -> Text:
     return Text("\n").join(lines)
 
 
-_BORDERS = 2
-
-
 def _panel(title: str, used: int, grid: Text, width: int) -> Panel:
     return Panel(
         grid,
@@ -140,11 +142,19 @@ def _panel(title: str, used: int, grid: Text, width: int) -> Panel:
     )
 
 
-def _requests(requests: tuple[RequestState, ...], step: Step, most: int) -> Table:
+def _place(request: RequestState, frame: Frame) -> str:
+    if frame.flights and request.letter == frame.step.letter:
+        return "moving out" if request.place is Place.HOST else "moving in"
+    return request.place.value
+
+
+def _requests(frame: Frame, most: int) -> Table:
+    step, requests = frame.step, frame.step.requests
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", min_width=12, ratio=1)
-    table.add_column(no_wrap=True)
+    # As wide as its longest text, so that nothing jumps.
+    table.add_column(no_wrap=True, min_width=len(Place.HOST.value))
     table.add_column(no_wrap=True, justify="right")
     table.add_column(no_wrap=True, justify="right")
     # The one that the step is about is seen in any case.
@@ -161,7 +171,7 @@ def _requests(requests: tuple[RequestState, ...], step: Step, most: int) -> Tabl
         table.add_row(
             Text(f" {request.letter} ", solid),
             Text(request.prompt, style),
-            Text(request.place.value, style),
+            Text(_place(request, frame), style),
             Text(f"{request.blocks} blocks", style),
             Text(swaps, style),
         )
@@ -171,15 +181,19 @@ def _requests(requests: tuple[RequestState, ...], step: Step, most: int) -> Tabl
 class Picture:
     """A frame and its caption, drawn to fit the terminal as it is now."""
 
-    def __init__(self, frame: Frame, caption: Caption) -> None:
+    def __init__(
+        self, frame: Frame, caption: Caption, whole_screen: bool = False
+    ) -> None:
+        """`whole_screen`: as high as the terminal, the picture in its middle."""
         self._frame = frame
         self._caption = caption
+        self._whole_screen = whole_screen
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         """What rich calls to draw it."""
-        width, height = options.max_width, options.height or console.height
+        width, height = options.max_width, console.height
         frame, caption = self._frame, self._caption
         layout = choose_layout(
             len(frame.gpu),
@@ -199,16 +213,21 @@ class Picture:
             # Always two lines, so that nothing below moves.
             _lines(sentence, inner, 2, console),
             Text(),
-            _requests(frame.step.requests, frame.step, most),
+            _requests(frame, most),
             Text(),
             Text(caption.swap, no_wrap=True, overflow="ellipsis"),
+            Text(caption.speed, no_wrap=True, overflow="ellipsis"),
             Text(caption.totals, no_wrap=True, overflow="ellipsis"),
             Text(caption.note, "dim", no_wrap=True, overflow="ellipsis"),
         ]
         column = Table.grid()
         column.add_column(width=inner)
         column.add_row(Group(*parts))
-        yield Align.center(column)
+        yield Align.center(
+            column,
+            vertical="middle" if self._whole_screen else None,
+            height=height if self._whole_screen else None,
+        )
 
     def _grids(self, layout: Layout) -> Table:
         frame = self._frame

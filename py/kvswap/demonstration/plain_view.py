@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from kvswap.demonstration.steps import Kind, Step
-from kvswap.demonstration.words import describe_swap
+from kvswap.demonstration.words import describe_speed, describe_swap
 
 _GRID_WIDTH = 56
 _INDENT = "    "
@@ -50,10 +50,9 @@ class PlainView:
             last = step
             print(f"\n{step.number:2}. {step.text}.")
             if step.swap is not None:
-                words = describe_swap(
-                    step.swap, step, self._simulated, self._reproducible
-                )
-                print(_INDENT + words)
+                print(_INDENT + describe_swap(step.swap, step))
+                if not self._reproducible:
+                    print(_INDENT + describe_speed(step.swap, self._simulated))
             for line in grid_lines(step):
                 print(_INDENT + line)
         assert last is not None, "a story ends with a step that verifies"

@@ -214,7 +214,7 @@ class Scheduler:
             self._totals, blocks_out=self._totals.blocks_out + len(gpu_blocks)
         )
         text = (
-            f"{why}, and the GPU lacks room. {request.letter} was used least recently: "
+            f"{why}, and the GPU has no room. {request.letter} was used least recently: "
             f"its {_blocks(len(gpu_blocks))} are swapped out"
         )
         return self._step(
@@ -366,7 +366,9 @@ class Scheduler:
             tuple(host_blocks or ()),
             swap,
             tuple(
-                RequestState(one.letter, one.prompt, one.place, len(one.blocks), one.swaps)
+                RequestState(
+                    one.letter, one.prompt, one.place, len(one.blocks), one.swaps
+                )
                 for one in self._requests
             ),
             self._totals,

@@ -6,8 +6,6 @@ import kvswap
 from kvswap.demonstration.driver import DemoDriver
 from kvswap.demonstration.steps import Step, Swap, Totals
 
-NOT_A_GPU = "the time is the simulation's, not a GPU's"
-
 
 def driver_version() -> str:
     """Of the driver that this process uses, as "13.0"."""
@@ -34,22 +32,25 @@ def describe_driver(driver: DemoDriver, device: int, reproducible: bool) -> list
     return lines
 
 
-def describe_swap(swap: Swap, step: Step, simulated: bool, reproducible: bool) -> str:
-    """What one call submitted, how, and how fast."""
+def describe_swap(swap: Swap, step: Step) -> str:
+    """What one call submitted, and how."""
     result = swap.result
     text = (
         f"{step.kind.value}: engine {result.engine}, {result.submitted:,} blocks, "
         f"{result.submitted_bytes:,} bytes"
     )
-    if not reproducible:
-        text += f", {swap.seconds * 1e3:.3f} ms"
-        # A rate would be read as a GPU's.
-        if not simulated:
-            text += f", {result.submitted_bytes / swap.seconds / 1e9:.1f} GB/s"
     refused = ", ".join(
         f"{engine} ({reason})" for engine, reason in result.unavailable.items()
     )
     return f"{text}; did not run: {refused}" if refused else text
+
+
+def describe_speed(swap: Swap, simulated: bool) -> str:
+    """How fast it was. A rate of the simulation would be read as a GPU's."""
+    text = f"{swap.seconds * 1e3:.3f} ms"
+    if simulated:
+        return f"{text} (the simulation's time, not a GPU's)"
+    return f"{text}, {swap.result.submitted_bytes / swap.seconds / 1e9:.1f} GB/s"
 
 
 def describe_totals(totals: Totals) -> str:
