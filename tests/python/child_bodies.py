@@ -6,6 +6,7 @@ some of them are about.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -152,8 +153,8 @@ def run_program(
     Args:
         arguments: of the command line.
         missing: packages that cannot be imported.
-        spoilt_call: number of the call, from 0, that is to leave out the last byte of
-            block 5; None: none.
+        spoilt_call: number of the swap, from 0, after which byte 1000 of its sixth
+            block is wrong; None: none.
 
     Returns:
         Its status, and what it printed.
@@ -177,19 +178,27 @@ def run_program(
 
 
 def _spoil(number: int) -> None:
+    """After a swap of that number, from 0, byte 1000 of the sixth block is another."""
     import kvswap
+    import kvswap_sim
 
-    swap = kvswap.swap_blocks_batch
     calls = 0
 
-    def spoilt(src_ptrs: Any, dst_ptrs: Any, sizes: Any, **options: Any) -> Any:
+    def spoil(swap: Any, source: Any, target: Any, pairs: Any, **options: Any) -> Any:
         nonlocal calls
+        ticket = swap(source, target, pairs, **options)
         if calls == number:
-            sizes[5] -= 1
+            ticket.wait()
+            region = target.regions[0]
+            address = region.address + int(pairs[5][1]) * region.stride + 1000
+            simulator = kvswap_sim.Simulator()
+            byte = simulator.peek(address, 1)[0]
+            simulator.poke(address, bytes([byte ^ 0xFF]))
         calls += 1
-        return swap(src_ptrs, dst_ptrs, sizes, **options)
+        return ticket
 
-    kvswap.swap_blocks_batch = spoilt
+    kvswap.swap_out = functools.partial(spoil, kvswap.swap_out)
+    kvswap.swap_in = functools.partial(spoil, kvswap.swap_in)
 
 
 def swap_on_each_stream() -> dict[str, Any]:
