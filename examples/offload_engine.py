@@ -48,7 +48,9 @@ class OffloadEngine:
         self.prefix = Request(-1)
         for number in range(PREFIX_BLOCKS):
             self.append_block(self.prefix, float(number))
-        self.swap_out(self.prefix)  # stays in host memory, to be loaded by every request
+        self.swap_out(
+            self.prefix
+        )  # stays in host memory, to be loaded by every request
 
     def append_block(self, request: Request, value: float) -> None:
         """A step's work: every layer fills the request's next block."""

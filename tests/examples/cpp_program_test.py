@@ -26,9 +26,7 @@ def test_output(version: str) -> None:
     status, lines, errors = run(kvswap_sim.environment(version))
     assert (status, errors) == (0, "")
     driver, out, back, right, fault, refused = lines
-    assert driver == (
-        f"driver for CUDA {version}: {kvswap_sim.library_path(version)}"
-    )
+    assert driver == (f"driver for CUDA {version}: {kvswap_sim.library_path(version)}")
     assert out.startswith("32 blocks by the engine ")
     assert back.startswith("32 blocks by the engine ")
     assert right == "every byte is right"

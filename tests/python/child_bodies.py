@@ -165,7 +165,7 @@ def run_program(
 
     sys.meta_path.insert(0, Blocked(missing))
     if spoilt_call is not None:
-        _spoil(spoilt_call)
+        spoil(spoilt_call)
     sys.argv = ["kvswap", *arguments]
     output, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
@@ -177,14 +177,14 @@ def run_program(
     return {"status": status, "output": output.getvalue(), "errors": errors.getvalue()}
 
 
-def _spoil(number: int) -> None:
+def spoil(number: int) -> None:
     """After a swap of that number, from 0, byte 1000 of the sixth block is another."""
     import kvswap
     import kvswap_sim
 
     calls = 0
 
-    def spoil(swap: Any, source: Any, target: Any, pairs: Any, **options: Any) -> Any:
+    def spoilt(swap: Any, source: Any, target: Any, pairs: Any, **options: Any) -> Any:
         nonlocal calls
         ticket = swap(source, target, pairs, **options)
         if calls == number:
@@ -197,8 +197,8 @@ def _spoil(number: int) -> None:
         calls += 1
         return ticket
 
-    kvswap.swap_out = functools.partial(spoil, kvswap.swap_out)
-    kvswap.swap_in = functools.partial(spoil, kvswap.swap_in)
+    kvswap.swap_out = functools.partial(spoilt, kvswap.swap_out)
+    kvswap.swap_in = functools.partial(spoilt, kvswap.swap_in)
 
 
 def swap_on_each_stream() -> dict[str, Any]:

@@ -17,11 +17,11 @@ from typing import Any
 
 _RUN = """
 import runpy, sys
-from tests.python.child_bodies import Blocked, _spoil
+from tests.python.child_bodies import Blocked, spoil
 missing, spoilt, *sys.argv = sys.argv[1:]
 sys.meta_path.insert(0, Blocked(missing.split(",")))
 if spoilt:
-    _spoil(int(spoilt))
+    spoil(int(spoilt))
 runpy.run_module("kvswap", run_name="__main__", alter_sys=True)
 """
 _TIMEOUT_SECONDS = 100
