@@ -24,7 +24,7 @@ CUDA_ERROR_ILLEGAL_ADDRESS = 700
 
 def block_addresses(base: int, blocks: np.ndarray) -> np.ndarray:
     """Where blocks of a cache begin that starts at `base`."""
-    return np.int64(base) + blocks.astype(np.int64) * BLOCK_BYTES
+    return np.add(base, blocks * BLOCK_BYTES, dtype=np.int64)
 
 
 def main() -> int:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import kvswap
 from kvswap.testing.cuda_driver import CudaDriver
 
+_LEGACY_STREAM = 0
+
 
 class Caches(Protocol):
     """A pool of blocks on a GPU, and one of the host.
@@ -101,10 +103,11 @@ class DriverCaches(Caches):
         resources.callback(self.gpu.invalidate, "the demo is over")
         self.host = kvswap.pinned_pool(self.gpu, block_counts[1])
         resources.callback(self.host.invalidate, "the demo is over")
-        # 0 is the legacy default stream.
-        self.stream = 0
-        if not default_stream:
-            self.stream = resources.enter_context(driver.stream(non_blocking=True))
+        self.stream = (
+            _LEGACY_STREAM
+            if default_stream
+            else resources.enter_context(driver.stream(non_blocking=True))
+        )
         self._address, self._block_bytes = memory.address, block_bytes
 
     def write_gpu(self, block: int, content: bytes) -> None:
