@@ -24,7 +24,8 @@ CUDA_ERROR_ILLEGAL_ADDRESS = 700
 
 def block_addresses(base: int, blocks: np.ndarray) -> np.ndarray:
     """Where blocks of a cache begin that starts at `base`."""
-    return np.add(base, blocks * BLOCK_BYTES, dtype=np.int64)
+    addresses: np.ndarray = base + blocks * BLOCK_BYTES
+    return addresses
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -46,7 +47,9 @@ examples:
   kvswap demo --once --seed=7          plain text, the same each time
 """
 
-_STOPPED = 130  # as a shell reports a program that Ctrl-C ended
+# As a shell reports a program that Ctrl-C ended, and one that wrote to a closed pipe.
+_STOPPED = 130
+_NO_READER = 141
 
 
 def _at_least_one(text: str) -> int:
@@ -253,6 +256,10 @@ def run(options: argparse.Namespace) -> int:
     except (NoDriverError, ImportError, ValueError, kvswap.SwapError) as error:
         print(f"the demo could not run: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # Whoever read has enough, as `head`; the interpreter flushes once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NO_READER
     except KeyboardInterrupt:
         print("\nStopped. All memory was given back.", file=sys.stderr)
         return _STOPPED
