@@ -92,6 +92,7 @@ def test_wrong_byte() -> None:
     [
         ((), ("torch", "rich"), {}, True),
         ((), ("torch",), {"TERM": "dumb"}, False),
+        ((), ("torch",), {"PYTHONIOENCODING": "latin-1"}, False),
         (("--plain",), ("torch",), {}, False),
         (("--once",), ("torch",), {}, False),
     ],

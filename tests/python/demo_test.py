@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy
@@ -160,7 +163,7 @@ def test_arrays_by_name() -> None:
     assert "lists of Python" in run_well(*SMALL, "--arrays=python")
     outcome = run(*SMALL, "--arrays=numpy", missing=WITHOUT_BOTH)
     assert outcome["status"] == 1
-    assert "No module named 'numpy'" in outcome["errors"]
+    assert "--arrays=numpy: No module named 'numpy'. Install it" in outcome["errors"]
 
 
 @pytest.mark.parametrize("missing", [(), WITHOUT_TORCH, WITHOUT_BOTH])
@@ -236,6 +239,23 @@ def test_wrong_arguments(argument: str) -> None:
     outcome = run(argument)
     assert outcome["status"] == 2
     assert argument.split("=")[0] in outcome["errors"]
+
+
+def test_a_reader_that_goes_away() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kvswap", "demo", "--arrays=python", "--steps=2000"],
+        env=os.environ
+        | kvswap_sim.environment("13.0")
+        | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None and program.stderr is not None
+        assert program.stdout.readline().startswith("kvswap ")
+        program.stdout.close()
+        assert program.stderr.read() == ""
+        assert program.wait() == 141
 
 
 def test_no_simulated_driver() -> None:

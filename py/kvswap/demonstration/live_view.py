@@ -57,6 +57,9 @@ class LiveView:
         console = Console(highlight=False)
         if not console.is_terminal or console.is_dumb_terminal:
             return None
+        # The cells are no ASCII.
+        if not console.encoding.lower().startswith("utf"):
+            return None
         name = driver.client.device_name(device)
         kind = "SIMULATED driver" if driver.simulated else "driver"
         headline = (

@@ -12,8 +12,6 @@ from typing import Any
 
 Pairs = list[tuple[int, int]]
 
-CHOICES = ("auto", "torch", "numpy", "python")
-
 
 @dataclass(frozen=True)
 class PairArrays:
@@ -64,7 +62,12 @@ def choose_pair_arrays(name: str) -> PairArrays:
     """
     makers = {"torch": _torch, "numpy": _numpy, "python": _python}
     if name != "auto":
-        return makers[name]()
+        try:
+            return makers[name]()
+        except ImportError as error:
+            raise ImportError(
+                f"--arrays={name}: {error}. Install it, or take --arrays=python"
+            ) from error
     for maker in makers.values():
         try:
             return maker()
