@@ -33,10 +33,11 @@ def test_pictures(size: tuple[int, int]) -> None:
         assert "GPU, 48 blocks" in frame
         assert "pinned host memory, 96 blocks" in frame
     story = "".join(frames)
-    # Blocks are seen leaving one side and coming to the other, in both directions.
-    for text in ("A→", "→A", "─A→", "A←", "←A", "✓", "moving out", "moving in"):
+    # Blocks leave one side for the other, in both directions. On a slow machine the
+    # first picture of a step and the last are seen alone: demo_picture_test has more.
+    for text in ("A→", "→A", "A←", "←A", "✓", "moving out", "moving in"):
         assert text in story, text
-    assert "The end: every byte of the" in frames[-1]
+    assert "The end: every byte of what is left" in frames[-1]
     assert "(the simulation's time, not a GPU's)" in frames[-1]
     assert "GB/s" not in story
     # The last picture and the outcome stay.

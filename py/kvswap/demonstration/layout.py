@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 # Between the grids, where blocks are seen on their way.
 GAP = 9
-# The two frames, and a blank in each of their sides.
-_FRAMES = 8
+# Of a grid: its frame, and a blank in each of its sides.
+_FRAME = 4
 _FRAME_LINES = 2
+# So that the titles fit.
+_LEAST_GPU_WIDTH, _LEAST_HOST_WIDTH = 20, 36
 # Width and height of a cell in characters, the largest first.
 _SIZES = ((5, 2), (3, 1), (2, 1), (1, 1))
 
@@ -33,10 +35,19 @@ class Layout:
     host_columns: int
 
     @property
+    def gpu_width(self) -> int:
+        """Of the GPU's grid with its frame."""
+        return max(self.gpu_columns * self.cell_width + _FRAME, _LEAST_GPU_WIDTH)
+
+    @property
+    def host_width(self) -> int:
+        """Of the host's grid with its frame."""
+        return max(self.host_columns * self.cell_width + _FRAME, _LEAST_HOST_WIDTH)
+
+    @property
     def width(self) -> int:
-        """Of both grids with their frames and what is between them."""
-        columns = self.gpu_columns + self.host_columns
-        return columns * self.cell_width + _FRAMES + GAP
+        """Of both grids and what is between them."""
+        return self.gpu_width + GAP + self.host_width
 
     @property
     def height(self) -> int:
@@ -56,7 +67,7 @@ def choose_layout(gpu: int, host: int, width: int, height: int) -> Layout | None
                 math.ceil(gpu / rows),
                 math.ceil(host / rows),
             )
-            if layout.width <= width and layout.gpu_columns > 1:
+            if layout.width <= width:
                 fitting.append(layout)
         if fitting:
             # Full rows look better than a few cells in the last one.

@@ -16,6 +16,7 @@ from rich.text import Text
 from kvswap.demonstration.cells import Cell, Frame, Look
 from kvswap.demonstration.layout import GAP, Layout, choose_layout
 from kvswap.demonstration.steps import Kind, Place, RequestState, Step
+from kvswap.demonstration.words import counted
 
 # Told apart by colour-blind people too, on dark terminals as on light ones. With each,
 # the colour of text on it.
@@ -167,13 +168,12 @@ def _requests(frame: Frame, most: int) -> Table:
         style = "bold" if request.letter == step.letter else ""
         if request.place is Place.HOST and not style:
             style = "dim"
-        swaps = f"{request.swaps} swap{'' if request.swaps == 1 else 's'}"
         table.add_row(
             Text(f" {request.letter} ", solid),
             Text(request.prompt, style),
             Text(_place(request, frame), style),
-            Text(f"{request.blocks} blocks", style),
-            Text(swaps, style),
+            Text(counted(request.blocks, "block"), style),
+            Text(counted(request.swaps, "swap"), style),
         )
     return table
 
@@ -240,17 +240,17 @@ class Picture:
         row = Table.grid()
         row.add_row(
             _panel(
-                f"GPU, {len(frame.gpu)} blocks",
+                f"GPU, {counted(len(frame.gpu), 'block')}",
                 used[0],
                 gpu,
-                layout.gpu_columns * layout.cell_width + 4,
+                layout.gpu_width,
             ),
             _between(frame, layout),
             _panel(
-                f"pinned host memory, {len(frame.host)} blocks",
+                f"pinned host memory, {counted(len(frame.host), 'block')}",
                 used[1],
                 host,
-                layout.host_columns * layout.cell_width + 4,
+                layout.host_width,
             ),
         )
         return row

@@ -28,6 +28,7 @@ from kvswap.demonstration.steps import (
     Swap,
     Totals,
 )
+from kvswap.demonstration.words import counted
 
 _PROMPTS = (
     "Summarise this contract",
@@ -139,7 +140,7 @@ class Scheduler:
             request,
             size,
             Kind.ARRIVE,
-            f'{letter} comes: "{request.prompt}". The prompt fills {_blocks(size)}',
+            f'{letter} comes: "{request.prompt}". The prompt fills {counted(size, "block")}',
         )
 
     def _append(self) -> Iterator[Step]:
@@ -157,7 +158,7 @@ class Scheduler:
             request,
             size,
             Kind.APPEND,
-            f"{request.letter} goes on: its answer needs {_blocks(size)} more",
+            f"{request.letter} goes on: its answer needs {counted(size, 'block')} more",
         )
 
     def _resume(self) -> Iterator[Step]:
@@ -215,7 +216,7 @@ class Scheduler:
         )
         text = (
             f"{why}, and the GPU has no room. {request.letter} was used least recently: "
-            f"its {_blocks(len(gpu_blocks))} are swapped out"
+            f"its {_blocks_are(len(gpu_blocks))} swapped out"
         )
         return self._step(
             Kind.SWAP_OUT, request.letter, text, before, gpu_blocks, host_blocks, swap
@@ -239,7 +240,7 @@ class Scheduler:
             self._totals, blocks_in=self._totals.blocks_in + len(gpu_blocks)
         )
         text = (
-            f"{request.letter}'s user is back: its {_blocks(len(gpu_blocks))} are "
+            f"{request.letter}'s user is back: its {_blocks_are(len(gpu_blocks))} "
             "swapped in, to whichever places are free"
         )
         return self._step(
@@ -254,7 +255,7 @@ class Scheduler:
         self._requests.remove(request)
         text = (
             f"{request.letter} is done: every byte of its "
-            f"{_blocks(len(request.blocks))} is right. They are free again"
+            f"{counted(len(request.blocks), 'block')} is right. They are free again"
         )
         return self._step(Kind.FINISH, request.letter, text, before, request.blocks)
 
@@ -271,7 +272,9 @@ class Scheduler:
             for place in Place
         }
         count = sum(map(len, blocks.values()))
-        text = f"The end: every byte of the {_blocks(count)} that are left is right"
+        text = (
+            f"The end: every byte of what is left, {counted(count, 'block')}, is right"
+        )
         return self._step(
             Kind.VERIFY,
             "",
@@ -375,5 +378,5 @@ class Scheduler:
         )
 
 
-def _blocks(count: int) -> str:
-    return f"{count:,} block{'' if count == 1 else 's'}"
+def _blocks_are(count: int) -> str:
+    return f"{counted(count, 'block')} {'is' if count == 1 else 'are'}"

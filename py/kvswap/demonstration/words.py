@@ -7,6 +7,11 @@ from kvswap.demonstration.driver import DemoDriver
 from kvswap.demonstration.steps import Step, Swap, Totals
 
 
+def counted(number: int, noun: str) -> str:
+    """As "1 block" and "1,200 blocks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def driver_version() -> str:
     """Of the driver that this process uses, as "13.0"."""
     version = kvswap.driver_info().driver_version
@@ -36,8 +41,9 @@ def describe_swap(swap: Swap, step: Step) -> str:
     """What one call submitted, and how."""
     result = swap.result
     text = (
-        f"{step.kind.value}: engine {result.engine}, {result.submitted:,} blocks, "
-        f"{result.submitted_bytes:,} bytes"
+        f"{step.kind.value}: engine {result.engine}, "
+        f"{counted(result.submitted, 'block')}, "
+        f"{counted(result.submitted_bytes, 'byte')}"
     )
     refused = ", ".join(
         f"{engine} ({reason})" for engine, reason in result.unavailable.items()
@@ -56,11 +62,12 @@ def describe_speed(swap: Swap, simulated: bool) -> str:
 def describe_totals(totals: Totals) -> str:
     """The counters."""
     return (
-        f"{totals.blocks_out:,} blocks out, {totals.blocks_in:,} in, "
-        f"{totals.bytes_moved:,} bytes moved, {totals.verified:,} blocks verified"
+        f"{counted(totals.blocks_out, 'block')} out, {totals.blocks_in:,} in, "
+        f"{counted(totals.bytes_moved, 'byte')} moved, "
+        f"{counted(totals.verified, 'block')} verified"
     )
 
 
 def describe_end(totals: Totals) -> str:
     """The last line of a story without a mistake."""
-    return f"Every byte of {totals.verified:,} blocks came back as it was."
+    return f"Every byte of {counted(totals.verified, 'block')} came back as it was."
