@@ -122,9 +122,10 @@ def test_layouts(
     gpu: int, width: int, height: int, cell: tuple[int, int] | None
 ) -> None:
     layout = choose_layout(gpu, 2 * gpu, width, height)
-    if cell is None or layout is None:
-        assert layout is cell
+    if cell is None:
+        assert layout is None
         return
+    assert layout is not None
     assert (layout.cell_width, layout.cell_height) == cell
     assert layout.width <= width
     assert layout.height <= height
