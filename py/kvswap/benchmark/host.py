@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 import kvswap
-from kvswap._demo_arrays import ArrayLibrary, choose_array_library
+from kvswap.benchmark.arrays import ArrayLibrary, choose_array_library
 from kvswap.testing.cuda_driver import CudaDriver
 
 _BLOCK_BYTES = 64
@@ -207,7 +207,7 @@ def report(seconds: float) -> tuple[list[str], dict[str, Any]]:
     Raises:
         ImportError: the simulated driver is not installed.
     """
-    arrays = choose_array_library(seed=1)
+    arrays = choose_array_library()
     costs = HostBench(seconds, arrays).run()
     lines = [
         f"kvswap {kvswap.__version__}: host cost of calls, {arrays.description}",
