@@ -133,6 +133,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options; `complete` has to see what comes of them."""
+    # All of them in a line of usage would teach nobody.
+    parser.usage = "%(prog)s [what to do] [options]"
     _add_presets(parser)
     _add_cells(parser)
     _add_model(parser)

@@ -53,12 +53,14 @@ class Measure:
         low: the column of its 10th percentile.
         high: of its 90th.
         text: for people.
+        unit: of the column; "": it is a ratio.
     """
 
     column: str
     low: str
     high: str
     text: str
+    unit: str = "us"
 
 
 _TIME = Measure("median_us", "p10_us", "p90_us", "time to completion")
@@ -67,7 +69,11 @@ _MEASURES = {
         "submit_median_us", "submit_p10_us", "submit_p90_us", "CPU time of the call"
     ),
     "compute": Measure(
-        "gemm_ratio", "gemm_ratio_p10", "gemm_ratio_p90", "time of the multiplication"
+        "gemm_ratio",
+        "gemm_ratio_p10",
+        "gemm_ratio_p90",
+        "time of the multiplication beside copies",
+        unit="",
     ),
     "host": Measure("host_us", "host_p10_us", "host_p90_us", "host time of the call"),
 }
@@ -282,7 +288,7 @@ def lines(comparison: Comparison, fail_below: float | None = None) -> list[str]:
     for verdict, order in ((SLOWER, 1), (FASTER, -1)):
         changes = [each for each in comparison.changes if each.verdict == verdict]
         changes.sort(key=lambda change: order * change.ratio)
-        found += _change_lines(verdict, changes)
+        found += _change_lines(verdict, changes, comparison.measure.unit)
     for name, rows in (
         (first.name, comparison.only_first),
         (second.name, comparison.only_second),
@@ -330,7 +336,7 @@ def _run_text(name: str, results: Results) -> str:
     return f"{name}: {results.name}: " + ", ".join(filter(None, words))
 
 
-def _change_lines(verdict: str, changes: Sequence[Change]) -> list[str]:
+def _change_lines(verdict: str, changes: Sequence[Change], unit: str) -> list[str]:
     if not changes:
         return []
     shown = [
@@ -341,8 +347,8 @@ def _change_lines(verdict: str, changes: Sequence[Change]) -> list[str]:
             "stream": change.row["stream"],
             "priority": change.row["priority"],
             "method": change.row["method"],
-            "a": change.before,
-            "b": change.after,
+            f"a {unit}".strip(): change.before,
+            f"b {unit}".strip(): change.after,
             "ratio": _ratio_text(change.ratio),
         }
         for change in changes[:_SHOWN]

@@ -234,7 +234,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             "host, median": microseconds_text(row["host_us"]),
             "p10": microseconds_text(row["host_p10_us"]),
             "p90": microseconds_text(row["host_p90_us"]),
-            "ns a copy": row["host_ns_per_copy"],
+            "ns a copy": f"{row['host_ns_per_copy']:,.1f}",
             "simulated driver": microseconds_text(row["driver_us"]),
             "rounds": row["rounds"],
             "ran": row["engines"],

@@ -209,7 +209,7 @@ def list_lines() -> list[str]:
                 "model": model.name,
                 "layers": model.layers,
                 "KV heads x size": attention,
-                "a token": size_text(blocks.token_bytes),
+                "a token": bytes_text(blocks.token_bytes),
                 "a layer's block": size_text(blocks.copy_bytes),
                 "window": (
                     f"{model.window} in {model.window_layers} layers"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pathlib
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kvswap.benchmark.cells import DIRECTION_TEXTS, DIRECTIONS, size_text
+from kvswap.benchmark.cells import D2H, DIRECTION_TEXTS, DIRECTIONS, H2D, size_text
 from kvswap.benchmark.methods import LIMIT
 from kvswap.benchmark.results import Results
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
+_WIDTH = 1.6
+_PANEL_INCHES = 4.9
+_LABEL_INCHES = 0.45  # of a size at the axis
 _MOST_TICKS = 10
+_MOST_COLUMNS = 3
 _MOST_COUNTS = 3  # rows of panels, one for each count of blocks
 
 
@@ -37,17 +42,16 @@ class Style:
     color: str
     marker: str
     dashes: Any
-    width: float = 1.6
+    width: float = _WIDTH
 
 
-_SOLID, _DASHED, _DOTTED, _DASH_DOT = (
-    "-",
-    (0, (5, 2)),
-    (0, (1.2, 1.6)),
-    (0, (5, 1.6, 1.2, 1.6)),
-)
+_SOLID = "-"
+_DASHED = (0, (5, 2))
+_LONG_DASHED = (0, (9, 3))
+_DOTTED = (0, (1.2, 1.6))
+_DASH_DOT = (0, (5, 1.6, 1.2, 1.6))
 _STYLES = {
-    "auto": Style("#000000", "o", _SOLID, 2.6),
+    "auto": Style("#000000", "o", _SOLID, 3.6),
     "kernel": Style("#D55E00", "s", _SOLID),
     "batch": Style("#0072B2", "^", _SOLID),
     "bridge": Style("#009E73", "v", _SOLID),
@@ -60,7 +64,7 @@ _STYLES = {
 }
 # For methods that are not of the speed table, in the order of their appearance.
 _MORE_STYLES = (
-    Style("#000000", "o", _SOLID, 2.6),
+    Style("#000000", "o", _SOLID, 3.6),
     Style("#D55E00", "s", _DASHED),
     Style("#0072B2", "^", _DOTTED),
     Style("#009E73", "v", _DASH_DOT),
@@ -68,6 +72,8 @@ _MORE_STYLES = (
     Style("#E69F00", "P", _DASHED),
     Style("#56B4E9", "X", _DOTTED),
     Style("#7F7F7F", "*", _DASH_DOT),
+    Style("#444444", "p", _LONG_DASHED),
+    Style("#7A4419", "h", _DOTTED),
 )
 _LABELS = {
     "auto": "kvswap, auto",
@@ -91,11 +97,13 @@ class Panel:
         title: above it.
         curves: of each method sizes and GB/s, in the order of sizes.
         limit: of the link, GB/s; None: not measured.
+        over_link: whether the blocks move one way between host and device.
     """
 
     title: str
     curves: dict[str, list[tuple[int, float]]]
     limit: float | None
+    over_link: bool = True
 
 
 def check(path: str) -> None:
@@ -133,7 +141,7 @@ def panels(rows: Sequence[Mapping[str, Any]]) -> list[list[Panel]]:
         for direction in directions:
             part = [row for row in its_rows if row["direction"] == direction]
             title = DIRECTION_TEXTS[direction] + (f"\n{name}" if name else "")
-            line.append(_panel(title, part))
+            line.append(_panel(title, part, direction in (H2D, D2H)))
         found.append(line)
     return found
 
@@ -173,7 +181,9 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _panel(title: str, rows: Sequence[Mapping[str, Any]]) -> Panel:
+def _panel(
+    title: str, rows: Sequence[Mapping[str, Any]], over_link: bool
+) -> Panel:
     curves: dict[str, list[tuple[int, float]]] = {}
     limits = []
     for row in rows:
@@ -187,6 +197,7 @@ def _panel(title: str, rows: Sequence[Mapping[str, Any]]) -> Panel:
         title,
         {name: sorted(curves[name]) for name in order},
         statistics.median(limits) if limits else None,
+        over_link,
     )
 
 
@@ -222,25 +233,37 @@ def _figure(lines: Sequence[Sequence[Panel]], environment: Mapping[str, Any]) ->
     figure_module: Any = importlib.import_module("matplotlib.figure")
     agg: Any = importlib.import_module("matplotlib.backends.backend_agg")
     columns = max(len(line) for line in lines)
+    if columns > _MOST_COLUMNS:
+        half = -(-columns // 2)
+        lines = [part for line in lines for part in (line[:half], line[half:])]
+        columns = half
     figure = figure_module.Figure(
-        figsize=(max(8.0, 1.2 + 4.9 * columns), 2.2 + 4.0 * len(lines)),
+        figsize=(max(8.0, 1.2 + _PANEL_INCHES * columns), 2.2 + 4.0 * len(lines)),
         layout="constrained",
     )
     agg.FigureCanvasAgg(figure)
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12, hspace=0.06, wspace=0.04)
+    # Only over the same link are rates of one scale.
+    same_scale = all(panel.over_link for line in lines for panel in line)
     grid = figure.subplots(
-        len(lines), columns, squeeze=False, sharex=True, sharey="row"
+        len(lines),
+        columns,
+        squeeze=False,
+        sharex=True,
+        sharey="row" if same_scale else False,
     )
     styles = _styles([name for line in lines for panel in line for name in panel.curves])
     handles: dict[str, Any] = {}
     for axes_line, line in zip(grid, lines, strict=True):
         for axes, panel in zip(axes_line, line, strict=True):
             handles.update(_draw_panel(axes, panel, styles))
+            axes.set_ylim(0, 1.1 * _most(line if same_scale else [panel]))
+        for unused in axes_line[len(line) :]:
+            unused.set_axis_off()
         axes_line[0].set_ylabel("GB/s, to completion")
-        axes_line[0].set_ylim(0, 1.1 * _most(line))
     for axes in grid[-1]:
         axes.set_xlabel("size of a block")
-    _size_axis(grid[0], [panel for line in lines for panel in line])
+    _size_axis(grid[0], grid[-1], [panel for line in lines for panel in line])
     figure.suptitle(title(environment), fontsize=11)
     order = [name for name in (*styles, LIMIT) if name in handles]
     figure.legend(
@@ -297,6 +320,9 @@ def _draw_panel(axes: Any, panel: Panel, styles: Mapping[str, Style]) -> dict[st
     axes.grid(True, axis="y", color="#DDDDDD", linewidth=0.8)
     for name, points in panel.curves.items():
         style = styles[name]
+        # Where auto is as fast as an engine, that one is seen inside of its wide line and
+        # large circles.
+        wide = style.width > _WIDTH
         (handles[name],) = axes.plot(
             [size for size, _ in points],
             [rate for _, rate in points],
@@ -304,11 +330,11 @@ def _draw_panel(axes: Any, panel: Panel, styles: Mapping[str, Style]) -> dict[st
             marker=style.marker,
             linestyle=style.dashes,
             linewidth=style.width,
-            markersize=8.5 if style.marker == "*" else 6.5,
-            markeredgecolor="white",
-            markeredgewidth=0.7,
-            # What it is about lies above the rest, and auto above all.
-            zorder=4 if name == "auto" else 3 if style.dashes == _SOLID else 2.5,
+            markersize=11 if wide else 8.5 if style.marker in "*PX" else 6.5,
+            markerfacecolor="white" if wide else style.color,
+            markeredgecolor=style.color if wide else "white",
+            markeredgewidth=1.8 if wide else 0.6,
+            zorder=2.5 if wide else 3,
             clip_on=False,
         )
     if panel.limit is not None:
@@ -330,7 +356,7 @@ def _draw_panel(axes: Any, panel: Panel, styles: Mapping[str, Style]) -> dict[st
 
 
 def _most(line: Sequence[Panel]) -> float:
-    """The greatest GB/s of panels that share their axis."""
+    """The greatest GB/s of panels that share an axis."""
     rates = [
         rate
         for panel in line
@@ -340,8 +366,10 @@ def _most(line: Sequence[Panel]) -> float:
     return max([*rates, *(panel.limit for panel in line if panel.limit)], default=1.0)
 
 
-def _size_axis(axes_line: Sequence[Any], panels: Sequence[Panel]) -> None:
-    """Marks the sizes that were measured; the axes share it."""
+def _size_axis(
+    axes_line: Sequence[Any], axes_below: Sequence[Any], panels: Sequence[Panel]
+) -> None:
+    """Marks the sizes that were measured; the axes share it, and the last line shows it."""
     sizes = sorted(
         {
             size
@@ -350,8 +378,11 @@ def _size_axis(axes_line: Sequence[Any], panels: Sequence[Panel]) -> None:
             for size, _ in points
         }
     )
+    span = math.log2(sizes[-1] / sizes[0]) + 0.8
     ticker: Any = importlib.import_module("matplotlib.ticker")
     shown = sizes[:: -(-len(sizes) // _MOST_TICKS)]
+    gaps = [math.log2(above / below) for below, above in zip(shown, shown[1:], strict=False)]
+    crowded = _PANEL_INCHES * min(gaps, default=span) / span < _LABEL_INCHES
     for axes in axes_line:
         axes.xaxis.set_major_locator(ticker.FixedLocator(shown))
         axes.xaxis.set_minor_locator(ticker.NullLocator())
@@ -359,3 +390,8 @@ def _size_axis(axes_line: Sequence[Any], panels: Sequence[Panel]) -> None:
             ticker.FuncFormatter(lambda size, _: size_text(round(size)))
         )
         axes.set_xlim(sizes[0] / 2**0.4, sizes[-1] * 2**0.4)
+    for axes in axes_below:
+        axes.tick_params(axis="x", labelsize=9)
+        if crowded:
+            for label in axes.get_xticklabels():
+                label.set(rotation=40, ha="right", rotation_mode="anchor")

@@ -127,5 +127,5 @@ def _rate_text(rate: float | None, best: float) -> str:
     """A rate with the sign of the best; as wide without it, so that points align."""
     if rate is None:
         return "- "
-    digits = 1 if rate >= 9.95 else 2
+    digits = 1 if rate >= 0.095 else 3
     return f"{rate:,.{digits}f}" + ("*" if best and rate >= _NEAR * best else " ")
