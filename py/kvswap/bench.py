@@ -200,9 +200,7 @@ def run_on(gpu: Gpu, options: Any, budget: TimeBudget) -> int:
 _NO_TIME = "no time: "
 
 
-def _session(
-    gpu: Gpu, options: Any, budget: TimeBudget, progress: Progress
-) -> Session:
+def _session(gpu: Gpu, options: Any, budget: TimeBudget, progress: Progress) -> Session:
     workshop = Workshop(
         Pools(gpu, options.pool_bytes, options.seed),
         options.limit_bytes,

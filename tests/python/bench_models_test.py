@@ -120,7 +120,13 @@ def test_unknown_models() -> None:
 
 def test_cells_of_models() -> None:
     options = parse_arguments(
-        ["--model", "llama-3-8b,deepseek-v3", "--block-tokens", "16,32", "--tokens=2000"]
+        [
+            "--model",
+            "llama-3-8b,deepseek-v3",
+            "--block-tokens",
+            "16,32",
+            "--tokens=2000",
+        ]
     )
     assert options.preset == "model"
     assert options.directions == ["d2h", "h2d"]

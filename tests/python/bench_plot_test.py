@@ -52,7 +52,9 @@ def test_panels_of_a_speed_table() -> None:
 
 
 def test_a_line_of_panels_for_each_stream() -> None:
-    lines = plot.panels(bench_results.speed_table(streams=("created", "legacy"))["rows"])
+    lines = plot.panels(
+        bench_results.speed_table(streams=("created", "legacy"))["rows"]
+    )
     assert [[panel.title for panel in line] for line in lines] == [
         ["host to device\ncreated stream", "device to host\ncreated stream"],
         ["host to device\nlegacy stream", "device to host\nlegacy stream"],
@@ -167,7 +169,9 @@ def test_png(tmp_path: pathlib.Path) -> None:
         # The bridge is measured on the legacy stream only.
         if color != plot._STYLES["bridge"].color
     }
-    found = {tuple(pixel) for pixel in (pixels * 255).round().astype(int).reshape(-1, 3)}
+    found = {
+        tuple(pixel) for pixel in (pixels * 255).round().astype(int).reshape(-1, 3)
+    }
     assert colors <= found, "a curve of each colour"
 
 
@@ -211,7 +215,16 @@ def test_plot_of_a_saved_run(
     path = tmp_path / "plot.svg"
     again, table = tmp_path / "again.json", tmp_path / "run.csv"
     status = bench.main(
-        ["--from", saved, "--plot", str(path), "--json", str(again), "--csv", str(table)]
+        [
+            "--from",
+            saved,
+            "--plot",
+            str(path),
+            "--json",
+            str(again),
+            "--csv",
+            str(table),
+        ]
     )
     assert status == 0
     captured = capsys.readouterr()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import dataclasses
 import io
 import json
 import pathlib
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from kvswap.benchmark import grid, output, shapes, speed_table
+from kvswap import bench
+from kvswap.benchmark import grid, output, presets, shapes, speed_table
 from kvswap.benchmark.arguments import parse_arguments, shapes_for
 from kvswap.benchmark.beside_gemm import BesideSample, rate_inside
 from kvswap.benchmark.cells import Cell, parse_size, size_text, usual_count
@@ -663,3 +666,62 @@ def test_cells_without_time_are_told(capsys: pytest.CaptureFixture[str]) -> None
     speed_table.run(session, [CELL, CELL], ["auto"])
     assert len(session.skipped) == 2 and session.rows == []
     assert "--seconds" in capsys.readouterr().err
+
+
+class FakeGpu:
+    """What `run_on` asks of a GPU."""
+
+    def environment(self, seed: int) -> dict[str, Any]:
+        return {"device": "a GPU", "kvswap": "0", "driver_cuda": "13.0", "seed": seed}
+
+
+def test_what_was_measured_before_an_interruption_is_kept(
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = fake_session()
+
+    def measure_and_stop(session: Session, options: Any) -> None:
+        speed_table.run(session, [CELL], ["auto"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "_session", lambda *_: session)
+    monkeypatch.setitem(
+        presets.PRESETS,
+        "table",
+        dataclasses.replace(presets.PRESETS["table"], run=measure_and_stop),
+    )
+    path = tmp_path / "run.json"
+    options = parse_arguments([f"--json={path}", "--quiet"])
+    gpu: Any = FakeGpu()
+    assert bench.run_on(gpu, options, TimeBudget(10.0)) == 1
+    text = capsys.readouterr().out
+    assert "1000 B" in text and "PROBLEMS:\ninterrupted" in text
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert [row["method"] for row in found["rows"]] == ["limit", "auto"]
+    assert found["problems"] == ["interrupted"]
+
+
+def test_pools_that_do_not_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def session(*_: Any) -> Session:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(bench, "_session", session)
+    gpu: Any = FakeGpu()
+    assert bench.run_on(gpu, parse_arguments([]), TimeBudget(10.0)) == 1
+    errors = capsys.readouterr().err
+    assert "2 GiB" in errors and "--pool-bytes (CUDA out of memory)" in errors
+
+
+def test_command() -> None:
+    assert len(bench.SUMMARY.splitlines()) == 1
+    assert "examples:" in bench.DESCRIPTION
+    parser = argparse.ArgumentParser()
+    bench.add_arguments(parser)
+    options = parser.parse_args(["--list-models"])
+    assert bench.run(options) == 0
+    # What argparse itself cannot see.
+    assert bench.run(parser.parse_args(["--tune"])) == 2

@@ -56,9 +56,7 @@ exit status: 0 measured; 1 a wrong byte, an error of kvswap, or nothing to measu
 
 _Value = TypeVar("_Value")
 
-_TABLE_ENGINES = tuple(
-    name for name in speed_table.DEFAULT_METHODS if name in ENGINES
-)
+_TABLE_ENGINES = tuple(name for name in speed_table.DEFAULT_METHODS if name in ENGINES)
 _PRESETS_WITH_METHODS = ("table", "model")
 
 

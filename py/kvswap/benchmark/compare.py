@@ -247,9 +247,7 @@ def means(comparison: Comparison) -> list[Row]:
                 for name in _KINDS
                 if name in kinds
             },
-            "cells": sum(
-                len(found) for name, found in kinds.items() if name != "auto"
-            ),
+            "cells": sum(len(found) for name, found in kinds.items() if name != "auto"),
         }
         for direction, kinds in groups.items()
     ]

@@ -118,9 +118,7 @@ class HostBench:
                     count,
                     library.prepare(prepared, handle, engine),
                 )
-                yield HostCall(
-                    f"Python, {engine}", count, partial(swap, engine=engine)
-                )
+                yield HostCall(f"Python, {engine}", count, partial(swap, engine=engine))
         pairs = [(i, _POOL_BLOCKS - 1 - i) for i in range(_POOL_BLOCKS)]
         copy_blocks = partial(
             kvswap.copy_blocks, _pool(gpu), _pool(host), pairs, stream=stream
@@ -166,7 +164,7 @@ class HostBench:
             "driver_us": round(Summary.of(driver).median, 3),
             "engines": (
                 engines_text(copies_by_engine)
-                if isinstance(copies_by_engine, Mapping)
+                if isinstance(copies_by_engine, dict)
                 else ""
             ),
             "note": "",

@@ -8,6 +8,7 @@ from typing import Any
 
 from kvswap.benchmark import speed_table
 from kvswap.benchmark.cells import D2H, DIRECTION_TEXTS, H2D, Cell, size_text
+from kvswap.benchmark.methods import LIMIT
 from kvswap.benchmark.model_blocks import ModelBlocks
 from kvswap.benchmark.models import LAYOUTS, MODELS
 from kvswap.benchmark.output import Row, percent_text, table_lines
@@ -68,15 +69,13 @@ def run(session: Session, places: Sequence[ModelCell], methods: Sequence[str]) -
         names = speed_table.methods_for(place.cell, methods)
         contenders, _ = prepared(session, place.cell, names, with_limit=True)
         if contenders:
-            session.measure(
-                place.cell, contenders, deadline, keep=(speed_table.LIMIT, "auto")
-            )
+            session.measure(place.cell, contenders, deadline, keep=(LIMIT, "auto"))
         for row in session.rows[before:]:
             row.update(model_columns(place.blocks))
             rate = row.get("gb_per_s")
             row["request_ms"] = (
                 round(place.blocks.request_bytes / rate / 1e6, 4)
-                if rate and row["method"] != speed_table.LIMIT
+                if rate and row["method"] != LIMIT
                 else None
             )
 

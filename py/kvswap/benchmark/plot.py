@@ -181,9 +181,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _panel(
-    title: str, rows: Sequence[Mapping[str, Any]], over_link: bool
-) -> Panel:
+def _panel(title: str, rows: Sequence[Mapping[str, Any]], over_link: bool) -> Panel:
     curves: dict[str, list[tuple[int, float]]] = {}
     limits = []
     for row in rows:
@@ -252,7 +250,9 @@ def _figure(lines: Sequence[Sequence[Panel]], environment: Mapping[str, Any]) ->
         sharex=True,
         sharey="row" if same_scale else False,
     )
-    styles = _styles([name for line in lines for panel in line for name in panel.curves])
+    styles = _styles(
+        [name for line in lines for panel in line for name in panel.curves]
+    )
     handles: dict[str, Any] = {}
     for axes_line, line in zip(grid, lines, strict=True):
         for axes, panel in zip(axes_line, line, strict=True):
@@ -358,10 +358,7 @@ def _draw_panel(axes: Any, panel: Panel, styles: Mapping[str, Style]) -> dict[st
 def _most(line: Sequence[Panel]) -> float:
     """The greatest GB/s of panels that share an axis."""
     rates = [
-        rate
-        for panel in line
-        for points in panel.curves.values()
-        for _, rate in points
+        rate for panel in line for points in panel.curves.values() for _, rate in points
     ]
     return max([*rates, *(panel.limit for panel in line if panel.limit)], default=1.0)
 
@@ -381,7 +378,9 @@ def _size_axis(
     span = math.log2(sizes[-1] / sizes[0]) + 0.8
     ticker: Any = importlib.import_module("matplotlib.ticker")
     shown = sizes[:: -(-len(sizes) // _MOST_TICKS)]
-    gaps = [math.log2(above / below) for below, above in zip(shown, shown[1:], strict=False)]
+    gaps = [
+        math.log2(above / below) for below, above in zip(shown, shown[1:], strict=False)
+    ]
     crowded = _PANEL_INCHES * min(gaps, default=span) / span < _LABEL_INCHES
     for axes in axes_line:
         axes.xaxis.set_major_locator(ticker.FixedLocator(shown))

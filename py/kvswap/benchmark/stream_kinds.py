@@ -99,9 +99,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             (value for key, value in rate.items() if key in names and value), default=0
         )
         row["replay/best"] = replay / best if replay and best else None
-    notes = {
-        f"{row['method']}: {row['note']}" for row in rows if row.get("note")
-    }
+    notes = {f"{row['method']}: {row['note']}" for row in rows if row.get("note")}
     return [
         f"Speed relative to {BASE!r} (GB/s) in the same rounds.",
         "",
