@@ -313,3 +313,36 @@ def test_without_matplotlib_nothing_is_measured() -> None:
     assert "pip install 'kvswap[plot]'" in outcome["errors"]
     assert outcome["errors"].count("\n") == 1
     assert "torch" not in outcome["errors"], "found out before the GPU is looked for"
+
+
+def model_rows(name: str, sizes: tuple[int, ...], rate: float) -> list[dict[str, Any]]:
+    return [
+        bench_results.row(method, rate, size, 8, model=name)
+        for size in sizes
+        for method in ("limit", "auto")
+    ]
+
+
+def test_models_of_one_size_share_a_panel() -> None:
+    rows = [
+        *model_rows("llama-3-8b", (65536,), 51.0),
+        *model_rows("llama-3-70b", (65536,), 50.0),
+        *model_rows("deepseek-v3", (18432,), 48.0),
+    ]
+    ((panel,),) = plot.panels(rows)
+    assert panel.curves["auto"] == [(18432, 48.0), (65536, 50.0), (65536, 51.0)]
+    assert panel.models == {
+        65536: ["llama-3-8b", "llama-3-70b"],
+        18432: ["deepseek-v3"],
+    }
+    figure = plot._figure([[panel]], bench_results.ENVIRONMENT)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == ["18 KiB\ndeepseek-v3", "64 KiB\nllama-3-8b\nllama-3-70b"]
+    # With a curve each they have a panel each.
+    lines = plot.panels([*rows, *model_rows("deepseek-v3", (36864,), 49.0)])
+    assert [line[0].title.split("\n")[1] for line in lines] == [
+        "llama-3-8b",
+        "llama-3-70b",
+        "deepseek-v3",
+    ]

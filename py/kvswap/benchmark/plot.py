@@ -7,7 +7,7 @@ import math
 import pathlib
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kvswap.benchmark.cells import D2H, DIRECTION_TEXTS, DIRECTIONS, H2D, size_text
@@ -18,7 +18,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 _WIDTH = 1.6
 _PANEL_INCHES = 4.9
-_LABEL_INCHES = 0.45  # of a size at the axis
+_LETTER_INCHES = 0.07  # of a label at the axis
 _MOST_TICKS = 10
 _MOST_COLUMNS = 3
 _MOST_COUNTS = 3  # rows of panels, one for each count of blocks
@@ -98,12 +98,14 @@ class Panel:
         curves: of each method sizes and GB/s, in the order of sizes.
         limit: of the link, GB/s; None: not measured.
         over_link: whether the blocks move one way between host and device.
+        models: that a size is of, where all models share the panel.
     """
 
     title: str
     curves: dict[str, list[tuple[int, float]]]
     limit: float | None
     over_link: bool = True
+    models: dict[int, list[str]] = field(default_factory=dict)
 
 
 def check(path: str) -> None:
@@ -159,7 +161,9 @@ def _groups(
     several = any(len(found) > 1 for found in counts.values())
     all_counts = {row["count"] for row in rows}
     by_count = several and len(all_counts) <= _MOST_COUNTS
-    names = ("stream", "priority", "model")
+    names = ["stream", "priority"]
+    if not _models_are_points(rows):
+        names.append("model")
     differing = [name for name in names if len({row.get(name) for row in rows}) > 1]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -175,6 +179,14 @@ def _groups(
 _PLACE_TEXTS = {"stream": "{} stream", "priority": "priority {}", "model": "{}"}
 
 
+def _models_are_points(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no model has a curve of its own: then they make one together."""
+    sizes: dict[Any, set[int]] = {}
+    for row in rows:
+        sizes.setdefault(row.get("model"), set()).add(row["size"])
+    return len(sizes) > 1 and all(len(found) == 1 for found in sizes.values())
+
+
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(
         row.get(name) for name in ("direction", "size", "stream", "priority", "model")
@@ -184,11 +196,17 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _panel(title: str, rows: Sequence[Mapping[str, Any]], over_link: bool) -> Panel:
     curves: dict[str, list[tuple[int, float]]] = {}
     limits = []
+    models: dict[int, list[str]] = {}
     for row in rows:
         if row["method"] == LIMIT:
             limits.append(float(row["gb_per_s"]))
         else:
             curves.setdefault(row["method"], []).append((row["size"], row["gb_per_s"]))
+    if _models_are_points(rows):
+        for row in rows:
+            its_models = models.setdefault(row["size"], [])
+            if row["model"] not in its_models:
+                its_models.append(row["model"])
     known = [name for name in _STYLES if name in curves]
     order = known + [name for name in curves if name not in known]
     return Panel(
@@ -196,6 +214,7 @@ def _panel(title: str, rows: Sequence[Mapping[str, Any]], over_link: bool) -> Pa
         {name: sorted(curves[name]) for name in order},
         statistics.median(limits) if limits else None,
         over_link,
+        models,
     )
 
 
@@ -351,6 +370,8 @@ def _draw_panel(axes: Any, panel: Panel, styles: Mapping[str, Style]) -> dict[st
             va="bottom",
             fontsize=9,
             color="#444444",
+            # A line of the grid may run through it.
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )
     return handles
 
@@ -376,17 +397,25 @@ def _size_axis(
         }
     )
     span = math.log2(sizes[-1] / sizes[0]) + 0.8
+    models = {size: names for panel in panels for size, names in panel.models.items()}
     ticker: Any = importlib.import_module("matplotlib.ticker")
     shown = sizes[:: -(-len(sizes) // _MOST_TICKS)]
     gaps = [
         math.log2(above / below) for below, above in zip(shown, shown[1:], strict=False)
     ]
-    crowded = _PANEL_INCHES * min(gaps, default=span) / span < _LABEL_INCHES
+    letters = max(
+        len(text) for size in shown for text in (size_text(size), *models.get(size, []))
+    )
+    crowded = _PANEL_INCHES * min(gaps, default=span) / span < _LETTER_INCHES * letters
     for axes in axes_line:
         axes.xaxis.set_major_locator(ticker.FixedLocator(shown))
         axes.xaxis.set_minor_locator(ticker.NullLocator())
         axes.xaxis.set_major_formatter(
-            ticker.FuncFormatter(lambda size, _: size_text(round(size)))
+            ticker.FuncFormatter(
+                lambda size, _: "\n".join(
+                    [size_text(round(size)), *models.get(round(size), [])]
+                )
+            )
         )
         axes.set_xlim(sizes[0] / 2**0.4, sizes[-1] * 2**0.4)
     for axes in axes_below:
