@@ -74,6 +74,8 @@ def _check_outputs(options: Any) -> None:
     if options.plot is not None:
         from kvswap.benchmark import plot
 
+        if not options.from_file:
+            _check_curves(options.preset)
         _check_folder("plot", options.plot)
         try:
             plot.check(options.plot)
@@ -157,8 +159,6 @@ def _run_host(options: Any) -> int:
 
 
 def _run_gpu(options: Any) -> int:
-    if options.plot is not None:
-        _check_curves(options.preset)
     budget = TimeBudget(options.seconds)
     try:
         gpu = Gpu(options.device)

@@ -302,6 +302,22 @@ def test_files_that_cannot_be_written_are_told_before_measuring(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--host", "--compute", "--submission"])
+def test_runs_without_curves_are_refused_before_measuring(
+    tmp_path: pathlib.Path,
+    flag: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def measure(options: Any) -> int:
+        raise AssertionError("it was measured")
+
+    monkeypatch.setattr(bench, "_run_gpu", measure)
+    monkeypatch.setattr(bench, "_run_host", measure)
+    assert bench.main([flag, "--plot", str(tmp_path / "plot.png")]) == 2
+    assert "which " + repr(flag[2:]) in capsys.readouterr().err
+
+
 def test_without_matplotlib_nothing_is_measured() -> None:
     outcome = child_process.run(
         "tests.python.child_bodies",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kvswap.benchmark.cells import KIB, Cell
+from kvswap.benchmark.cells import KIB, MIB, Cell
 from kvswap.benchmark.session import Session
 
 Rows = Sequence[Mapping[str, Any]]
@@ -142,8 +142,8 @@ def _run_model(session: Session, options: Any) -> None:
         options.directions,
         options.stream,
         options.priority,
-        # Half of the pools, so that blocks are still scattered.
-        options.pool_bytes // 2,
+        # As the speed table's cells; and blocks have to be scattered.
+        min(512 * MIB, options.pool_bytes // 2),
     )
     model_speed.run(session, places, options.methods)
 
