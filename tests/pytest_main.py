@@ -10,6 +10,18 @@ import sys
 import pytest
 
 
+def _load_sanitizer() -> None:
+    """Starts this program anew with the sanitizer's runtime before everything else.
+
+    The children of a test get it by the same variable. Paths are absolute, because
+    children may work in another folder.
+    """
+    libraries = os.environ.pop("SANITIZER_RUNTIME", "").split()
+    if libraries:
+        os.environ["LD_PRELOAD"] = ":".join(map(os.path.abspath, libraries))
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
 def main() -> int:
     arguments = [
         "--import-mode=importlib",
@@ -36,4 +48,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    _load_sanitizer()
     sys.exit(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from lint_downloads import download_findings
 from lint_parts import Buildifier, Part, Program, Rule
 from lint_rules import link_findings, lock_findings, mended_text, text_findings
 
@@ -97,13 +98,17 @@ CHECKS: dict[str, Check] = {
         (Rule(files=("*.md",), broken=link_findings),),
     ),
     "locks": Check(
-        "lock files: versions and hashes of everything",
+        "lock files, and what Starlark fetches: versions and hashes of everything",
         (
             Rule(
                 files=("*.lock", "package-lock.json"),
                 broken=lock_findings,
                 # Wrong on purpose: tests that such a file is refused.
                 exceptions=("tests/consumers/bad_input/*.lock",),
+            ),
+            Rule(
+                files=("*.bzl", "MODULE.bazel", "WORKSPACE", "WORKSPACE.bzlmod"),
+                broken=download_findings,
             ),
         ),
     ),

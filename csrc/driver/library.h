@@ -8,7 +8,9 @@
 namespace kvswap::driver {
 
 // The environment variable that names the driver's library. Where it is set,
-// nothing else is tried. Ignored in set-user-id programs.
+// nothing else is tried: a path, or a name that the loader searches for.
+// Ignored in set-user-ID and set-group-ID programs, as the loader ignores
+// LD_LIBRARY_PATH.
 inline constexpr char kLibraryVariable[] = "KVSWAP_LIBCUDA";
 
 // A loaded library, or the report of why there is none. Never unloaded: the

@@ -1,5 +1,7 @@
 #include "csrc/engine/settings.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -35,7 +37,7 @@ std::size_t ParseCount(const char* text) {
 
 Environment ReadEnvironment() {
   Environment environment;
-  const char* engine = std::getenv(kEngineVariable);
+  const char* engine = secure_getenv(kEngineVariable);
   if (engine != nullptr && engine[0] != '\0') {
     const std::int32_t number = EngineFromName(engine);
     if (number < 0) {
@@ -47,7 +49,7 @@ Environment ReadEnvironment() {
     }
     environment.engine = static_cast<kvswap_engine>(number);
   }
-  const char* max_batch = std::getenv(kMaxBatchVariable);
+  const char* max_batch = secure_getenv(kMaxBatchVariable);
   if (max_batch != nullptr && max_batch[0] != '\0') {
     environment.max_batch = ParseCount(max_batch);
     if (environment.max_batch == 0) {

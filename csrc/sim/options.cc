@@ -1,6 +1,7 @@
 #include "csrc/sim/options.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -48,7 +49,8 @@ bool ParseCode(const std::string& text, Result* code) {
 }
 
 const char* Environment(const char* variable) {
-  const char* value = std::getenv(variable);
+  // They name libraries to load and files to write.
+  const char* value = secure_getenv(variable);
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 

@@ -30,6 +30,13 @@ CLEAN = {
         "\n"
         "[named]: a.md#part\n"
     ),
+    "a.bzl": (
+        '"""Downloads."""\n\n'
+        "def a(ctx, more):\n"
+        '    ctx.download(url = "a", sha256 = "12")\n'
+        '    ctx.execute(["pip", "download", "--require-hashes"])\n'
+        '    ctx.execute(["npm", "ci"] + more)\n'
+    ),
     "a.lock": "# Two.\na==1 \\\n    --hash=sha256:12\nb==2 --hash=sha256:34\n",
     "package-lock.json": (
         '{\n  "packages": {\n    "": {},\n'
@@ -114,6 +121,37 @@ MISTAKES = [
     ),
     Mistake(
         "locks", "b/package-lock.json", "{}\n", "b/package-lock.json:1: no package"
+    ),
+    Mistake(
+        "locks",
+        "b/b.bzl",
+        'def b(ctx):\n    ctx.download(url = "x")\n',
+        "b/b.bzl:2: download without integrity or sha256",
+    ),
+    Mistake(
+        "locks",
+        "WORKSPACE",
+        'maybe(\n    http_archive,\n    name = "b",\n)\n',
+        "WORKSPACE:1: http_archive without integrity or sha256",
+    ),
+    Mistake(
+        "locks",
+        "b.bzl",
+        'def b(ctx):\n    ctx.execute(["python3", "-m", "pip", "download", "b"])\n',
+        "b.bzl:2: pip without --require-hashes",
+    ),
+    Mistake(
+        "locks",
+        "b.bzl",
+        'def b(ctx, more):\n    ctx.execute(["pip", "install"] + more)\n\n'
+        'def c(ctx):\n    b(ctx, ["--require-hashes"])\n    b(ctx, [])\n',
+        "b.bzl:6: pip without --require-hashes",
+    ),
+    Mistake(
+        "locks",
+        "b.bzl",
+        'def b(ctx, npm):\n    ctx.execute([npm, "install"])\n',
+        "b.bzl:2: npm without ci",
     ),
 ]
 

@@ -6,12 +6,15 @@ that one that auditwheel did not look at cannot pass unseen.
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from auditwheel.wheel_abi import WheelAbIInfo, analyze_wheel_abi
 from auditwheel.wheeltools import get_wheel_architecture, get_wheel_libc
 
+from tests.security.hardening import findings
 from tests.wheel.wheel_files import (
     Binary,
     Wheel,
@@ -31,8 +34,6 @@ EVERY_BINARY = pytest.mark.parametrize("binary", BINARIES.values(), ids=BINARIES
 RELEASE_ONLY = pytest.mark.skipif(
     not is_release(), reason="built for this machine alone: bazel test --config=release"
 )
-
-_DF_BIND_NOW = 8
 
 # The binaries that need libkvswap.so, and what of torch they need beside it: torch is
 # there, and loaded before, where that one is used.
@@ -160,9 +161,20 @@ def test_libraries_are_found_beside_the_module(binary: Binary) -> None:
 
 @EVERY_BINARY
 def test_hardening(binary: Binary) -> None:
-    assert "PT_GNU_RELRO" in binary.segments
-    assert binary.flags & _DF_BIND_NOW
-    assert not binary.executable_stack
+    assert (
+        findings(
+            binary.name.rpartition("/")[2],
+            binary.content,
+            fortified=False,
+        )
+        == []
+    )
+
+
+@RELEASE_ONLY
+def test_the_release_compiler_fortifies() -> None:
+    probe = Path(os.environ["HARDENING_PROBE"])
+    assert findings(probe.name, probe.read_bytes(), fortified=True) == []
 
 
 def test_libraries_have_their_names() -> None:

@@ -27,9 +27,7 @@ class Binary:
         search_path: where it looks for them (DT_RUNPATH, or DT_RPATH).
         soname: its own name (DT_SONAME), or None.
         versions: symbol versions that it needs, by library.
-        flags: bits of DT_FLAGS.
-        segments: types of its program headers.
-        executable_stack: whether its stack is to be executable.
+        content: its bytes.
     """
 
     name: str
@@ -37,9 +35,7 @@ class Binary:
     search_path: str | None
     soname: str | None
     versions: dict[str, set[str]]
-    flags: int
-    segments: frozenset[str]
-    executable_stack: bool
+    content: bytes
 
 
 def _names(tags: list[Any], kind: str) -> list[str]:
@@ -59,20 +55,13 @@ def _read_binary(name: str, content: bytes) -> Binary:
         if isinstance(section, GNUVerNeedSection):
             for library, needed in section.iter_versions():
                 versions[str(library.name)] = {version.name for version in needed}
-    stacks = [
-        segment["p_flags"]
-        for segment in elf.iter_segments()
-        if segment["p_type"] == "PT_GNU_STACK"
-    ]
     return Binary(
         name=name,
         needed=tuple(_names(tags, "DT_NEEDED")),
         search_path=paths[0] if paths else None,
         soname=next(iter(_names(tags, "DT_SONAME")), None),
         versions=versions,
-        flags=sum(tag.entry.d_val for tag in tags if tag.entry.d_tag == "DT_FLAGS"),
-        segments=frozenset(str(segment["p_type"]) for segment in elf.iter_segments()),
-        executable_stack=not stacks or any(flags & 1 for flags in stacks),
+        content=content,
     )
 
 

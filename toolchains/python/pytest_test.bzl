@@ -4,6 +4,28 @@ load("@rules_python//python:py_test.bzl", "py_test")
 
 _MAIN = Label("//tests:pytest_main.py")
 
+# What each sanitizer needs of a process whose interpreter was not compiled with it.
+_SANITIZERS = {
+    "asan": {
+        # The interpreter's own, and what Python objects hold until the process ends.
+        "ASAN_OPTIONS": "detect_leaks=0",
+    },
+    "tsan": {
+        # What is not compiled with it takes no part: races between our own code and
+        # the memory functions that other libraries call would be reported.
+        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
+    },
+}
+
+def _runtime(sanitizer):
+    return Label("//toolchains/cc/sanitizers:" + sanitizer)
+
+def _select_by_sanitizer(choices, otherwise):
+    return select({
+        Label("//toolchains/cc/sanitizers:is_" + sanitizer): choice
+        for sanitizer, choice in choices.items()
+    } | {"//conditions:default": otherwise})
+
 def _is_test_file(label):
     name = label.rsplit("/", 1)[-1].rsplit(":", 1)[-1]
     return name.endswith("_test.py") or (name.startswith("test_") and name.endswith(".py"))
@@ -28,7 +50,10 @@ def pytest_test(name, srcs, env = {}, data = [], **kwargs):
     py_test(
         name = name,
         srcs = srcs + [_MAIN],
-        data = data + tests,
+        data = data + tests + _select_by_sanitizer(
+            {sanitizer: [_runtime(sanitizer)] for sanitizer in _SANITIZERS},
+            otherwise = [],
+        ),
         env = env | {
             # Not `args`: whoever runs the test as part of another one, as the ABI matrix
             # does, has arguments of its own.
@@ -36,7 +61,13 @@ def pytest_test(name, srcs, env = {}, data = [], **kwargs):
                 "$(rootpath {})".format(native.package_relative_label(test))
                 for test in tests
             ]),
-        },
+        } | _select_by_sanitizer(
+            {
+                sanitizer: {"SANITIZER_RUNTIME": "$(rootpaths {})".format(_runtime(sanitizer))} | options
+                for sanitizer, options in _SANITIZERS.items()
+            },
+            otherwise = {},
+        ),
         # Bazel would put an empty __init__.py into every folder otherwise.
         legacy_create_init = 0,
         main = _MAIN,

@@ -9,6 +9,7 @@ with plain files, without a cache, and without finding anything by themselves.
 
 load("//toolchains:wheel_download.bzl", "unpack_wheels")
 load("//toolchains/python:interpreter.bzl", "PYTHON_VARIABLE", "last_line")
+load(":system_libraries.bzl", "SYSTEM_LIBRARIES_SCRIPT", "system_libraries_script")
 
 _BUILD = """\
 load("{toolchain_bzl}", "release_cc_toolchain")
@@ -121,6 +122,10 @@ def _linked_files(repository_ctx, link_arguments):
     # It names files in the working folder relative to that.
     return [word for word in links[-1].split(" ") if word.startswith("cache/")]
 
+def _runtime_directory(repository_ctx):
+    """The folder of what is linked with, from the execution root."""
+    return "external/{}/runtime".format(repository_ctx.name)
+
 def _make_runtime(repository_ctx):
     repository_ctx.report_progress("building libc++; takes a minute or two")
     triple = repository_ctx.attr.triple
@@ -160,6 +165,11 @@ def _make_runtime(repository_ctx):
             "runtime/libgcc_s.so.1",
         ],
     )
+    repository_ctx.file(
+        "runtime/" + SYSTEM_LIBRARIES_SCRIPT,
+        system_libraries_script(_runtime_directory(repository_ctx)),
+        executable = False,
+    )
     repository_ctx.delete("cache")
 
 def _release_compiler_repository_impl(repository_ctx):
@@ -177,7 +187,7 @@ def _release_compiler_repository_impl(repository_ctx):
         glibc = repository_ctx.attr.glibc,
         header_cpu = repository_ctx.attr.header_cpu,
         repository = repository_ctx.name,
-        runtime_directory = "external/{}/runtime".format(repository_ctx.name),
+        runtime_directory = _runtime_directory(repository_ctx),
         toolchain_bzl = Label("//toolchains/cc/release:toolchain.bzl"),
         triple = repository_ctx.attr.triple,
     ))

@@ -5,6 +5,7 @@ load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "feature", "flag_group", "flag
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 load("@rules_cc//cc/toolchains:cc_toolchain_config_info.bzl", "CcToolchainConfigInfo")
+load(":system_libraries.bzl", "SYSTEM_LIBRARIES_SCRIPT")
 
 _LINK_SHARED = [
     ACTION_NAMES.cpp_link_dynamic_library,
@@ -12,20 +13,16 @@ _LINK_SHARED = [
 ]
 _LINK_EXECUTABLE = [ACTION_NAMES.cpp_link_executable]
 
-# Libraries that every link ends with. Archives whole programs need little of; shared
-# ones are recorded where something of them is used.
+# What every link ends with. Archives whole programs need little of; shared libraries
+# are recorded where something of them is used.
 _RUNTIME_LIBRARIES = [
     "libc++.a",
     "libc++abi.a",
     "libc_nonshared.a",
+    SYSTEM_LIBRARIES_SCRIPT,
+    # After the system's libraries: it has memory functions and a stack check of its own,
+    # slower than theirs and with nothing to tell of what went wrong.
     "libcompiler_rt.a",
-    "libgcc_s.so.1",
-    "libm.so.6",
-    "libc.so.6",
-    "libpthread.so.0",
-    "libdl.so.2",
-    "librt.so.1",
-    "libld.so.2",
 ]
 
 # What Bazel knows and a release does not need.
