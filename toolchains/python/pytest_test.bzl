@@ -7,13 +7,14 @@ _MAIN = Label("//tests:pytest_main.py")
 # What each sanitizer needs of a process whose interpreter was not compiled with it.
 _SANITIZERS = {
     "asan": {
-        # The interpreter's own, and what Python objects hold until the process ends.
-        "ASAN_OPTIONS": "detect_leaks=0",
+        # Leaks would be those of the interpreter, and what Python objects hold until the
+        # process ends. Tests expect the signal of a process that dies.
+        "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0",
     },
     "tsan": {
         # What is not compiled with it takes no part: races between our own code and
         # the memory functions that other libraries call would be reported.
-        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
+        "TSAN_OPTIONS": "handle_segv=0:ignore_noninstrumented_modules=1",
     },
 }
 
