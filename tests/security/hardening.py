@@ -50,11 +50,11 @@ def _dynamic(elf: ELFFile) -> list[str]:
     if "DT_RPATH" in kinds:
         found.append("it has an RPATH, which comes before the user's own search path")
     for tag in tags:
-        if tag.entry.d_tag == "DT_RUNPATH" and any(
-            not re.fullmatch(r"\$ORIGIN(/.*)?", folder)
-            for folder in tag.runpath.split(":")
-        ):
-            found.append(f"RUNPATH leads elsewhere than beside it: {tag.runpath}")
+        if tag.entry.d_tag != "DT_RUNPATH":
+            continue
+        path = str(getattr(tag, "runpath"))  # noqa: B009 - not declared by pyelftools
+        if not all(re.fullmatch(r"\$ORIGIN(/.*)?", each) for each in path.split(":")):
+            found.append(f"RUNPATH leads elsewhere than beside it: {path}")
     return found
 
 
