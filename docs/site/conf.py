@@ -17,6 +17,7 @@ sys.path[:0] = [str(_FOLDER), str(_ROOT / "py")]
 import c_reference  # noqa: E402
 import contents  # noqa: E402
 import native_signatures  # noqa: E402
+import python_reference  # noqa: E402
 import source_links  # noqa: E402
 
 native_signatures.install(_ROOT / "py/kvswap/_core.pyi")
@@ -59,12 +60,12 @@ myst_links_external_new_tab = False
 
 # Docstrings.
 autodoc_default_options = {"members": True, "show-inheritance": True}
-autodoc_member_order = "bysource"
+autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_use_type_comments = False
-default_role = "code"
+default_role = "py:obj"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
@@ -74,6 +75,9 @@ python_maximum_signature_line_length = 70
 
 # The C header.
 hawkmoth_root = str(c_reference.prepare(_ROOT / "csrc/kvswap.h"))
+# No compiler is asked: c_reference.py brings what the header includes.
+hawkmoth_compiler = None
+hawkmoth_autoconf = []
 hawkmoth_clang_c = c_reference.CLANG_ARGUMENTS
 c_maximum_signature_line_length = 70
 
@@ -92,4 +96,5 @@ def setup(app: object) -> None:
     """Connects what is ours."""
     c_reference.connect(app)
     contents.connect(app)
+    python_reference.connect(app)
     source_links.connect(app)
