@@ -12,7 +12,7 @@ from typing import Any
 ROOT_PAGE = "docs/index"
 
 _SECTIONS = {
-    "Start": ["../README", "concepts", "demo", "examples"],
+    "Start": ["Read me first <../README>", "concepts", "demo", "examples"],
     "Using it": [
         "python",
         "pools",
@@ -57,7 +57,7 @@ def _add_contents(app: Any, page: str, source: list[str]) -> None:
         caption: [
             name
             for name in names
-            if name in there or (folder / f"{name}.md").exists()
+            if "<" in name or name in there or (folder / f"{name}.md").exists()
         ]
         for caption, names in _SECTIONS.items()
     }

@@ -67,6 +67,8 @@ def _last_comment(lines: list[str]) -> str:
 def _documentation(comment: str, indent: str) -> list[str]:
     """A comment with its marks on lines of their own."""
     text = re.sub(r"^\s*/\*+ ?|\s*\*/$", "", comment)
+    if not text:
+        return [f"{indent}/** */"]
     lines = [re.sub(r"^ *\* ?", "", line) for line in text.split("\n")]
     return [
         f"{indent}/**",

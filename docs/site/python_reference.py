@@ -33,6 +33,13 @@ def _after_napoleon(
         lines[:] = _saved.pop(name)
 
 
+def _without_constructor(
+    _app: Any, what: str, _name: str, _object: Any, *_more: Any
+) -> tuple[str, None] | None:
+    # Nobody but kvswap makes its errors.
+    return ("", None) if what == "exception" else None
+
+
 def _find(app: Any, environment: Any, node: Any, content: Any) -> Any:
     """A name that is written without its package, or with the file it is defined in."""
     if node.get("refdomain") != "py":
@@ -55,4 +62,5 @@ def connect(app: Any) -> None:
     """Prepares docstrings and finds names."""
     app.connect("autodoc-process-docstring", _before_napoleon, priority=100)
     app.connect("autodoc-process-docstring", _after_napoleon, priority=900)
+    app.connect("autodoc-process-signature", _without_constructor)
     app.connect("missing-reference", _find)
