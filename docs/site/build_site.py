@@ -29,7 +29,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kvswap-docs-") as folder:
         tree = Path(folder, "tree")
         lay_out(files, tree)
-        return sphinx_build(
+        status: int = sphinx_build(
             [
                 "-W",
                 "--keep-going",
@@ -44,6 +44,7 @@ def main() -> int:
                 output,
             ]
         )
+    return status
 
 
 if __name__ == "__main__":

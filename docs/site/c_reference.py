@@ -26,7 +26,6 @@ _folder = tempfile.TemporaryDirectory(prefix="kvswap-header-")
 CLANG_ARGUMENTS = ["-nostdinc", f"-I{_folder.name}", "-std=c11"]
 
 _NAME = re.compile(r"\b(?:kvswap|KVSWAP)_\w+(?:\.\w+)?")
-_SPECIAL = re.compile(r"[\\*|`]")
 _known: dict[str, str] = {}
 
 
@@ -66,16 +65,17 @@ def _linked(match: re.Match[str]) -> str:
 
 
 def _line(text: str) -> str:
-    text = text.replace("KVSWAP_..._", "KVSWAP\\_...\\_").replace(
-        "KVSWAP_...", "KVSWAP\\_..."
-    )
-    text = re.sub(r"(?<!\\)([*|])", r"\\\1", text)
-    text = re.sub(r"`([^`]+)`", r"``\1``", text)
-    pieces = re.split(r"(``[^`]+``)", text)
-    return "".join(
-        piece if piece.startswith("``") else _NAME.sub(_linked, piece)
-        for piece in pieces
-    )
+    # Every other piece is between backticks.
+    pieces = re.sub(r"`+([^`]+)`+", r"``\1``", text).split("``")
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            pieces[number] = f"``{piece}``"
+            continue
+        piece = re.sub(r"([*|])", r"\\\1", piece)
+        # KVSWAP_..._SLOTS: not a link named KVSWAP.
+        piece = re.sub(r"_(?=\.\.\.)|(?<=\.)_", r"\\_", piece)
+        pieces[number] = _NAME.sub(_linked, piece)
+    return "".join(pieces)
 
 
 def _to_rst(_app: Any, lines: list[str], _transform: Any, _options: Any) -> None:

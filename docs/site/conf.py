@@ -59,7 +59,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
 # Docstrings.
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -77,7 +77,7 @@ python_maximum_signature_line_length = 70
 hawkmoth_root = str(c_reference.prepare(_ROOT / "csrc/kvswap.h"))
 # No compiler is asked: c_reference.py brings what the header includes.
 hawkmoth_compiler = None
-hawkmoth_autoconf = []
+hawkmoth_autoconf: list[str] = []
 hawkmoth_clang_c = c_reference.CLANG_ARGUMENTS
 c_maximum_signature_line_length = 70
 

@@ -33,7 +33,12 @@ _SECTIONS = {
         "releasing",
         "../CHANGELOG",
     ],
-    "Reference": ["reference/python", "reference/torch", "reference/sim", "reference/c"],
+    "Reference": [
+        "reference/python",
+        "reference/torch",
+        "reference/sim",
+        "reference/c",
+    ],
 }
 
 

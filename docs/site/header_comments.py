@@ -41,7 +41,9 @@ _APART = ["/**/"]
 
 def _heading(banner: re.Match[str]) -> str:
     title = banner["title"].strip()
-    return "\n".join(["/**", f" * {title}", f" * {'-' * len(title)}", " */", "", *_APART])
+    return "\n".join(
+        ["/**", f" * {title}", f" * {'-' * len(title)}", " */", "", *_APART]
+    )
 
 
 def _documented_lines(lines: list[str]) -> list[str]:

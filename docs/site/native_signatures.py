@@ -6,7 +6,6 @@ former.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import types
@@ -37,9 +36,7 @@ def _document(typed: Any, native: Any) -> None:
         if isinstance(member, property) and documented is not None:
             # "int: what it is": the stub has the type.
             _, _, text = str(documented.__doc__).partition(": ")
-            setattr(
-                typed, name, property(member.fget, doc=text[:1].upper() + text[1:])
-            )
+            setattr(typed, name, property(member.fget, doc=text[:1].upper() + text[1:]))
 
 
 def install(stub: Path) -> None:

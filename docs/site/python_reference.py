@@ -17,8 +17,11 @@ _saved: dict[str, list[str]] = {}
 
 
 def _before_napoleon(
-    _app: Any, what: str, name: str, _object: Any, _options: Any, lines: list[str]
+    _app: Any, what: str, name: str, described: Any, _options: Any, lines: list[str]
 ) -> None:
+    if what == "exception":
+        bases = ", ".join(f"`{base.__name__}`" for base in described.__bases__)
+        lines[:0] = [f"Derived from {bases}.", ""]
     # `Region`s: markup has to end before the letter.
     lines[:] = [re.sub(r"(?<!`)(`\w+`)(?=\w)", r"\1\\ ", line) for line in lines]
     if what == "property":

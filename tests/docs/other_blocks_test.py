@@ -37,18 +37,16 @@ def _c_source(block: Block) -> str:
     includes = re.findall(r"^#include .*$", block.text, re.MULTILINE)
     # Blank lines in place of the includes keep the numbers of the others.
     body = re.sub(r"^#include .*$", "", block.text, flags=re.MULTILINE)
-    return _AROUND.format(
-        includes="\n".join(includes), body=body, line=block.line + 1
-    )
+    return _AROUND.format(includes="\n".join(includes), body=body, line=block.line + 1)
 
 
 @functools.cache
 def _compiler() -> str:
     names = [os.environ.get("CC", ""), "cc", "gcc", "clang"]
-    found = next(filter(None, map(shutil.which, filter(None, names))), None)
-    if found is None:
-        pytest.skip("there is no C compiler: CC, cc, gcc or clang")
-    return found
+    for name in filter(None, names):
+        if found := shutil.which(name):
+            return found
+    pytest.skip("there is no C compiler: CC, cc, gcc or clang")
 
 
 def _compile(block: Block, folder: Path) -> Path:
@@ -65,11 +63,7 @@ def _compile(block: Block, folder: Path) -> Path:
             f"-I{package / 'include'}",
             str(source),
             *(["-o", str(program)] if runs else ["-c", "-o", str(program)]),
-            *(
-                [f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap"]
-                if runs
-                else []
-            ),
+            *([f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap"] if runs else []),
         ],
         check=True,
         text=True,

@@ -64,9 +64,7 @@ def _html() -> list[Path]:
 def test_every_page_is_there() -> None:
     assert _SITE.is_dir()
     missing = [
-        page
-        for page in pages()
-        if not (_SITE / page).with_suffix(".html").exists()
+        page for page in pages() if not (_SITE / page).with_suffix(".html").exists()
     ]
     assert not missing
 
