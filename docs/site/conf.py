@@ -43,6 +43,8 @@ extensions = [
     "sphinx.ext.napoleon",
 ]
 nitpicky = True
+# Code and messages are to be found as they are written.
+smartquotes = False
 nitpick_ignore_regex = [
     # Types of C that the header takes from elsewhere.
     ("c:identifier", r"size_t|u?int\d+_t"),
