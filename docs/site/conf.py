@@ -33,8 +33,7 @@ assert _version is not None
 version = release = _version[1]
 
 root_doc = contents.ROOT_PAGE
-include_patterns = ["README.md", "CHANGELOG.md", "docs/**"]
-# Where a wheel's page is all that there is, as in py/sim.
+include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "examples/README.md"]
 exclude_patterns = ["docs/site/**"]
 extensions = [
     "hawkmoth",

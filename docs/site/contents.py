@@ -12,7 +12,7 @@ from typing import Any
 ROOT_PAGE = "docs/index"
 
 _SECTIONS = {
-    "Start": ["Read me first <../README>", "concepts", "demo", "examples"],
+    "Start": ["Read me first <../README>", "concepts", "demo", "../examples/README"],
     "Using it": [
         "python",
         "pools",

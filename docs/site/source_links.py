@@ -22,7 +22,8 @@ def _add_text(app: Any, page: str, source: list[str]) -> None:
         target = posixpath.normpath(
             posixpath.join(posixpath.dirname(page), link["target"])
         )
-        is_page = target.endswith((".md", ".rst"))
+        # A page that is missing is a mistake, which Sphinx then tells.
+        is_page = target.startswith("docs/") and target.endswith((".md", ".rst"))
         return link[0] if is_page or (tree / target).is_file() else link["text"]
 
     source[0] = _LINK.sub(mended, source[0])
