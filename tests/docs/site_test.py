@@ -98,8 +98,8 @@ def _inventory() -> frozenset[tuple[str, str]]:
 
 def _names_of_header() -> list[str]:
     header = c_header.parse(Path("csrc/kvswap.h").read_text(encoding="utf-8"))
-    names = [*header.functions, *header.structures, *header.enumerations]
-    names += [*header.opaque, *header.macros]
+    # By name or as they are: functions, structures, macros, and what may come.
+    names = [name for declared in vars(header).values() for name in declared]
     names += [
         f"{structure}.{field.name}"
         for structure, fields in header.structures.items()
