@@ -98,7 +98,9 @@ def test_wrong_c_fails(tmp_path: Path) -> None:
 
 
 # python -m kvswap bench --seconds=300 [--json=FILE]
-_PROGRAM = re.compile(r"^(?:python3? -m kvswap|kvswap) (?P<command>\w+)(?P<rest>.*)$")
+_PROGRAM = re.compile(
+    r"^(?:\w+=\S+ )*(?:python3? -m kvswap|kvswap) (?P<command>\w+)(?P<rest>[^#]*)"
+)
 _OPTION = re.compile(r"--[a-z][\w-]*")
 _CONFIG = re.compile(r"--config=([\w.]+)")
 
