@@ -51,7 +51,8 @@ Advice AdviceFor(int reason, const kvswap_result& report) {
       // Of which the line on the GPU warns.
       return {KVSWAP_LOG_INFO, "kvswap_get_kernel_info tells more"};
     default:
-      return {KVSWAP_LOG_INFO, "It has to be so"};
+      // Capturing, as things stand.
+      return {KVSWAP_LOG_INFO, "The engine kernel can run there"};
   }
 }
 
