@@ -26,8 +26,13 @@ constexpr int kMostLines = 1000;
 std::atomic<int> waiting_lines{0};
 std::atomic<int> lost_lines{0};
 
+// The thread is in a handler of logging. What calls of the handler's own have
+// to say is left out: a line for each would be answered by a call again.
+thread_local bool is_handing_over = false;
+
 // A kvswap_log_callback: throws nothing.
 void Queue(void* /*user_data*/, std::int32_t level, const char* message) {
+  if (is_handing_over) return;
   if (waiting_lines.fetch_add(1, std::memory_order_relaxed) >= kMostLines) {
     waiting_lines.fetch_sub(1, std::memory_order_relaxed);
     lost_lines.fetch_add(1, std::memory_order_relaxed);
@@ -102,8 +107,6 @@ void QueueLog() {
 }
 
 void HandOverQueuedLog() {
-  // A handler of logging may call kvswap, whose lines then wait.
-  thread_local bool is_handing_over = false;
   if (is_handing_over || Py_IsInitialized() == 0) return;
   const py::error_scope error_of_caller;
   is_handing_over = true;

@@ -61,29 +61,38 @@ class TraceRange:
         if self._in_nvtx is not None:
             self._in_nvtx.push_range(name, domain=_DOMAIN, payload=copies)
         if is_profiling:
-            self._record = _torch_range(name, f"copies={copies}")
+            self._record = _torch_range(name, {"copies": copies})
             self._record.__enter__()
 
     def close(self, result: SwapResult | None) -> None:
         """Ends the range; `result` is None for a call that failed."""
-        engines = [] if result is None else result.copies.items()
-        for engine, copies in engines:
-            if not copies:
-                continue
-            if self._in_nvtx is not None:
-                self._in_nvtx.mark(f"kvswap.{engine}", domain=_DOMAIN, payload=copies)
-            if self._record is not None:
-                with _torch_range(f"kvswap.{engine}", f"copies={copies}"):
-                    pass
+        if result is not None:
+            for engine, copies in result.copies.items():
+                if copies:
+                    self._tell(f"kvswap.{engine}", copies, result.submitted_bytes)
         if self._record is not None:
             self._record.__exit__(None, None, None)
         if self._in_nvtx is not None:
             self._in_nvtx.pop_range(domain=_DOMAIN)
 
+    def _tell(self, name: str, copies: int, bytes_of_call: int) -> None:
+        """Says inside of the range what an engine submitted."""
+        if self._in_nvtx is not None:
+            self._in_nvtx.mark(name, domain=_DOMAIN, payload=copies)
+        if self._record is not None:
+            numbers = {"copies": copies, "bytes_of_call": bytes_of_call}
+            with _torch_range(name, numbers):
+                pass
 
-def _torch_range(name: str, arguments: str) -> Any:
+
+def _torch_range(name: str, numbers: dict[str, int]) -> Any:
     # A profiler runs, so torch is imported.
-    return sys.modules["torch.autograd.profiler"].record_function(name, arguments)
+    torch = sys.modules["torch"]
+    try:
+        # The one kind of range whose numbers get into traces.
+        return torch._C._profiler._RecordFunctionFast(name, [], numbers)
+    except (AttributeError, TypeError):
+        return torch.autograd.profiler.record_function(name)
 
 
 def _set_up() -> None:

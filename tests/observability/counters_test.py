@@ -130,7 +130,10 @@ def test_neighbours_that_are_put_together(driver: CudaDriver) -> None:
     memory = Memory(driver)
     before = kvswap.stats()
     memory.swap(
-        [(memory.host.address + n * 64, memory.gpu.address + n * 64, 64) for n in range(5)],
+        [
+            (memory.host.address + n * 64, memory.gpu.address + n * 64, 64)
+            for n in range(5)
+        ],
         engine="batch",
     )
     counted = kvswap.stats() - before
@@ -143,7 +146,9 @@ def test_one_call_of_two_engines(driver: CudaDriver) -> None:
     """Bytes go to the engine that submitted them, not to the one with most copies."""
     memory = Memory(driver, 1 << 24)
     rules = [
-        kvswap.PolicyRule(max_size=4096, engine="kernel", kernel="plain", ctas=4, threads=256),
+        kvswap.PolicyRule(
+            max_size=4096, engine="kernel", kernel="plain", ctas=4, threads=256
+        ),
         kvswap.PolicyRule(engine="batch"),
     ]
     small: Any = memory.apart([512] * 10)
@@ -198,7 +203,9 @@ def test_a_failed_call_counts_what_was_submitted(
     driver.synchronize()
 
 
-def test_a_call_of_one_copy(driver: CudaDriver, simulator: kvswap_sim.Simulator) -> None:
+def test_a_call_of_one_copy(
+    driver: CudaDriver, simulator: kvswap_sim.Simulator
+) -> None:
     memory = Memory(driver)
     copy: Any = memory.apart([333], swap_in=False)
     before = kvswap.stats()
@@ -232,7 +239,11 @@ def test_pools_count_too(driver: CudaDriver, layers: bool) -> None:
     counted = kvswap.stats() - before
     driver.synchronize()
     assert ticket.result.submitted == 4
-    assert (counted.calls, counted.copies["batch"], counted.bytes["batch"]) == (1, 4, 4096)
+    assert (counted.calls, counted.copies["batch"], counted.bytes["batch"]) == (
+        1,
+        4,
+        4096,
+    )
     assert counted.direction_bytes["host_to_device"] == 4096
     assert counted.driver_calls == (2 if layers else 1)
 

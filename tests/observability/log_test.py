@@ -12,9 +12,7 @@ import pytest
 import kvswap_sim
 from tests.observability.scenarios import COUNT, SCENARIOS, observe
 
-_DRIVER = (
-    "the CUDA driver is {driver}, for CUDA 13.0; it has every function that kvswap calls"
-)
+_DRIVER = "the CUDA driver is {driver}, for CUDA 13.0; it has every function that kvswap calls"
 
 # The lines of each scenario beside that on the driver, in logging.
 _LINES: dict[str, list[tuple[str, str]]] = {
@@ -79,12 +77,18 @@ _LINES: dict[str, list[tuple[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("repeat", ["three times", "in 64 threads"])
-@pytest.mark.parametrize("scenario", _LINES)
+@pytest.mark.parametrize(
+    ("scenario", "repeat"),
+    [
+        (scenario, repeat)
+        for scenario in _LINES
+        for repeat in ("three times", "in 64 threads")
+        # One thread captures.
+        if repeat == "three times" or SCENARIOS[scenario].stream != "capturing"
+    ],
+)
 def test_lines(scenario: str, repeat: str) -> None:
     """Each once, however many calls and threads there are."""
-    if repeat == "in 64 threads" and SCENARIOS[scenario].stream == "capturing":
-        pytest.skip("one thread captures")
     outcome = observe(scenario, repeat)
     expected = [("INFO", _DRIVER), *_LINES[scenario]]
     assert sorted(map(tuple, outcome["records"])) == sorted(
@@ -112,9 +116,9 @@ def test_an_old_driver() -> None:
 @pytest.mark.parametrize("repeat", ["three times", "in 64 threads"])
 def test_refused_images(repeat: str) -> None:
     outcome = observe("no_kernel_image", repeat)
-    assert _levels(outcome, "GPU 0, of compute capability 9.0, gets no copy kernels") == [
-        "WARNING"
-    ]
+    assert _levels(
+        outcome, "GPU 0, of compute capability 9.0, gets no copy kernels"
+    ) == ["WARNING"]
     (line,) = [text for _, text in outcome["records"] if "gets no copy kernels" in text]
     assert "the driver refused the image" in line or "without copy kernels" in line
     assert line.endswith(". Said once")
@@ -155,10 +159,14 @@ class TestVariable:
     def test_debug_is_a_line_a_call(self) -> None:
         outcome = observe("legacy_stream", "three times", {"KVSWAP_LOG": "debug"})
         lines = [line for line in outcome["stderr"] if ": debug: " in line]
-        assert lines == [
-            f"kvswap: debug: swap_blocks_batch: ok: {COUNT} copies, {COUNT * 4096} bytes, "
-            f"{COUNT} driver calls on the legacy default stream of GPU 0; loop {COUNT}"
-        ] * 3
+        assert (
+            lines
+            == [
+                f"kvswap: debug: swap_blocks_batch: ok: {COUNT} copies, {COUNT * 4096} bytes, "
+                f"{COUNT} driver calls on the legacy default stream of GPU 0; loop {COUNT}"
+            ]
+            * 3
+        )
 
     def test_debug_tells_why_a_call_failed(self) -> None:
         outcome = observe("source_access", "once", {"KVSWAP_LOG": "debug"})
@@ -179,7 +187,9 @@ class TestVariable:
         assert "(legacy_stream)" in outcome["stderr"][1]
 
 
-def _python(body: str, log: str = "", timeout: int = 60) -> subprocess.CompletedProcess[str]:
+def _python(
+    body: str, log: str = "", timeout: int = 60
+) -> subprocess.CompletedProcess[str]:
     prelude = (
         "import logging, os, sys, threading, ctypes\n"
         "import kvswap\n"
@@ -213,10 +223,11 @@ class TestHandingOver:
             "        swap()\n"
             "logging.getLogger('kvswap').addHandler(Handler())\n"
             "for _ in range(10): swap()\n"
-            "print(10 <= Handler.count <= 60)\n",
+            "print(Handler.count)\n",
             log="debug",
         )
-        assert done.stdout == "True\n", done.stderr
+        # Ten calls and the driver.
+        assert done.stdout == "11\n", done.stderr[:1000]
 
     def test_a_handler_that_raises_fails_no_call(self) -> None:
         done = _python(
@@ -259,9 +270,12 @@ class TestHandingOver:
         )
         lines = done.stderr.splitlines()
         # The last call's own line was lost too.
-        assert lines.count(
-            "kvswap: warning: 301 lines were lost: too many waited for a call from Python"
-        ) == 1, lines[-3:]
+        assert (
+            lines.count(
+                "kvswap: warning: 301 lines were lost: too many waited for a call from Python"
+            )
+            == 1
+        ), lines[-3:]
         debug = [line for line in lines if line.startswith("kvswap: debug: ")]
         assert len(debug) == 16 * 20 + 1 + 1000
 
@@ -299,7 +313,9 @@ class TestHandingOver:
             "kvswap.stats()\n",
             log="debug",
         )
-        lines = [line for line in done.stderr.splitlines() if "swap_blocks_batch" in line]
+        lines = [
+            line for line in done.stderr.splitlines() if "swap_blocks_batch" in line
+        ]
         assert len(lines) == 1, done.stderr
 
     def test_is_silent_without_a_wish(self) -> None:

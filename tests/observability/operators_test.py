@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-
-import pytest
-import torch
-
-import kvswap
-import kvswap.torch_ops
 import kvswap_sim
-from kvswap.testing.cuda_driver import CudaDriver
-from tests.observability.scenarios import Keep
+from tests import child_process
 
 
-@pytest.fixture
-def keep() -> Keep:
-    """What is logged."""
-    keep = Keep()
-    logger = logging.getLogger("kvswap")
-    logger.addHandler(keep)
-    logger.setLevel(logging.DEBUG)
-    return keep
-
-
-def test_operators(
-    simulator: kvswap_sim.Simulator, driver: CudaDriver, keep: Keep
-) -> None:
+def test_operators() -> None:
     """Their lines come with the next call from Python."""
-    host = driver.pinned_memory(4096)
-    gpu = driver.device_memory(4096)
-    before = kvswap.stats()
-    torch.ops.kvswap.swap_blocks_batch(
-        torch.tensor([host.address]),
-        torch.tensor([gpu.address]),
-        torch.tensor([4096]),
+    outcome = child_process.run(
+        "tests.observability.child_bodies",
+        "swap_by_the_operator",
+        environment=kvswap_sim.environment("13.0") | {"KVSWAP_LOG": "debug"},
     )
-    assert keep.records == []
-    counted = kvswap.stats() - before
-    driver.synchronize()
-    assert (counted.calls, counted.errors) == (1, 0)
-    assert counted.direction_bytes["host_to_device"] == 4096
-    assert simulator.path in keep.records[0][1]
-    assert keep.records[0][0] == "INFO"
+    stats = outcome["stats"]
+    assert (stats["calls"], stats["errors"], stats["driver_calls"]) == (1, 0, 1)
+    assert stats["direction_bytes"]["host_to_device"] == 4096
+    assert outcome["at once"] == []
+    levels = [level for level, _ in outcome["later"]]
+    assert levels.count("DEBUG") == 1
+    assert "swap_blocks_batch: ok: 1 copies, 4096 bytes" in outcome["later"][-1][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from collections.abc import Iterator
@@ -98,7 +99,17 @@ class TestTorchProfiler:
             memory.swap()
         trace = tmp_path / "trace.json"
         profile.export_chrome_trace(str(trace))
-        assert f"copies={BLOCKS}" in trace.read_text()
+        numbers = {
+            event["name"]: {
+                key: event["args"].get(key) for key in ("copies", "bytes_of_call")
+            }
+            for event in json.loads(trace.read_text())["traceEvents"]
+            if event.get("name", "").startswith("kvswap")
+        }
+        assert numbers == {
+            "kvswap.swap_blocks_batch": {"copies": BLOCKS, "bytes_of_call": None},
+            "kvswap.batch": {"copies": BLOCKS, "bytes_of_call": BLOCKS * BYTES},
+        }
 
     def test_a_failed_call_ends_its_range(self, memory: Memory) -> None:
         with torch.profiler.profile(
@@ -207,7 +218,7 @@ class TestNvtx:
 )
 def test_variable(value: str, hidden: bool, is_on: bool, said: list[str]) -> None:
     found, lines = child_process.run(
-        "tests.observability.nvtx_variable",
+        "tests.observability.child_bodies",
         "imported_and_logged",
         hidden,
         environment=kvswap_sim.environment("13.0") | {"KVSWAP_NVTX": value},
