@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <string>
 
@@ -91,6 +92,8 @@ void HandOver(std::int32_t level, const std::string& text) {
     } else {
       error.discard_as_unraisable("the log of kvswap");
     }
+  } catch (const std::exception&) {
+    // No memory for a line: it is lost, and the call goes on.
   }
 }
 

@@ -44,7 +44,9 @@ def _set_up() -> None:
     """Sets the logger up as a library does: silent, unless the variable asks."""
     _logger.addHandler(logging.NullHandler())
     chosen = os.environ.get(_VARIABLE, "")
-    if chosen and chosen != "off":
+    if chosen == "off":
+        _logger.setLevel(logging.CRITICAL + 1)
+    elif chosen:
         _logger.setLevel(_LEVELS_BY_NAME.get(chosen, logging.WARNING))
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_Formatter())
