@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -124,16 +126,27 @@ void TestVariable() {
   CHECK(unknown.find("kvswap: warning: the environment variable KVSWAP_LOG is "
                      "\"LOUD\", which is no level; it counts as warning. ") ==
         0);
+  Run([] {
+    setenv("KVSWAP_LOG", "LOUD", 1);
+    for (int i = 0; i < 3; ++i) KeepFrom(KVSWAP_LOG_FROM_ENVIRONMENT);
+    CHECK(Swap(KVSWAP_ENGINE_BATCH) == KVSWAP_OK);
+    CHECK(lines.size() == 2);
+    CHECK(CountOf("LOUD", KVSWAP_LOG_WARNING) == 1);
+  });
   CHECK(unknown.find("KVSWAP_LOG", 60) == std::string::npos);  // said once
 }
+
+constexpr int kThreads = 64;
+// So many that adding without care would lose some.
+constexpr int kCalls = 3000;
 
 void TestThreads() {
   Run([] {
     KeepFrom(KVSWAP_LOG_INFO);
     std::vector<std::thread> threads;
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([] {
-        for (int n = 0; n < 50; ++n) {
+        for (int n = 0; n < kCalls; ++n) {
           CHECK(Swap(KVSWAP_ENGINE_BATCH) == KVSWAP_OK);
         }
       });
@@ -145,12 +158,14 @@ void TestThreads() {
     // No thread's count is lost.
     kvswap_statistics statistics = KVSWAP_STATISTICS_INIT;
     CHECK(kvswap_get_statistics(&statistics) == KVSWAP_OK);
-    CHECK(statistics.calls == 64 * 50);
-    CHECK(statistics.bytes[KVSWAP_ENGINE_LOOP] == 64 * 50 * 4096);
-    CHECK(statistics.fallback_copies[KVSWAP_REASON_LEGACY_STREAM] == 64 * 50);
-    CHECK(statistics.driver_calls == 64 * 50);
+    CHECK(statistics.calls == kThreads * kCalls);
+    CHECK(statistics.bytes[KVSWAP_ENGINE_LOOP] ==
+          std::uint64_t{4096} * kThreads * kCalls);
+    CHECK(statistics.fallback_copies[KVSWAP_REASON_LEGACY_STREAM] ==
+          kThreads * kCalls);
+    CHECK(statistics.driver_calls == kThreads * kCalls);
     CHECK(statistics.direction_bytes[KVSWAP_DIRECTION_HOST_TO_DEVICE] ==
-          64 * 50 * 4096);
+          std::uint64_t{4096} * kThreads * kCalls);
   });
 }
 
