@@ -97,7 +97,9 @@ class Memory:
         arrays = [numpy.ascontiguousarray(column) for column in columns]
         return kvswap.swap_blocks_batch(*arrays, stream=self.stream, **options)
 
-    def apart(self, sizes: list[int], *, swap_in: bool = True) -> list[tuple[int, ...]]:
+    def apart(
+        self, sizes: list[int], *, swap_in: bool = True
+    ) -> list[tuple[int, int, int]]:
         """Copies of those sizes that are contiguous with no neighbour."""
         copies = []
         for place, size in enumerate(sizes):
@@ -109,7 +111,7 @@ class Memory:
 
 def test_directions_sizes_and_dropped(driver: CudaDriver) -> None:
     memory = Memory(driver)
-    copies: Any = memory.apart([100, 0, 200]) + memory.apart([7, 9], swap_in=False)
+    copies = memory.apart([100, 0, 200]) + memory.apart([7, 9], swap_in=False)
     before = kvswap.stats()
     memory.swap(copies, engine="batch")
     counted = kvswap.stats() - before
@@ -151,7 +153,7 @@ def test_one_call_of_two_engines(driver: CudaDriver) -> None:
         ),
         kvswap.PolicyRule(engine="batch"),
     ]
-    small: Any = memory.apart([512] * 10)
+    small = memory.apart([512] * 10)
     base = 1 << 22
     large = [
         (memory.host.address + base * n, memory.gpu.address + base * (3 - n), 1 << 20)
@@ -186,7 +188,7 @@ def test_a_failed_call_counts_what_was_submitted(
 ) -> None:
     memory = Memory(driver)
     sizes = [100, 200, 300, 400, 500]
-    copies: Any = memory.apart(sizes)
+    copies = memory.apart(sizes)
     memory.swap(copies, engine=engine)
     simulator.fail(entry, 999, fails_at)
     before = kvswap.stats()
@@ -207,7 +209,7 @@ def test_a_call_of_one_copy(
     driver: CudaDriver, simulator: kvswap_sim.Simulator
 ) -> None:
     memory = Memory(driver)
-    copy: Any = memory.apart([333], swap_in=False)
+    copy = memory.apart([333], swap_in=False)
     before = kvswap.stats()
     memory.swap(copy, engine="loop")
     simulator.fail("cuMemcpyAsync", 999)
@@ -234,7 +236,12 @@ def test_pools_count_too(driver: CudaDriver, layers: bool) -> None:
         )
     before = kvswap.stats()
     ticket = kvswap.swap_in(
-        *pools, [(0, 3), (2, 1)], stream=memory.stream, engine="batch", layers=layers
+        pools[0],
+        pools[1],
+        [(0, 3), (2, 1)],
+        stream=memory.stream,
+        engine="batch",
+        layers=layers,
     )
     counted = kvswap.stats() - before
     driver.synchronize()
@@ -251,7 +258,7 @@ def test_pools_count_too(driver: CudaDriver, layers: bool) -> None:
 def test_text(driver: CudaDriver) -> None:
     memory = Memory(driver)
     before = kvswap.stats()
-    copies: Any = memory.apart([1000] * 3)
+    copies = memory.apart([1000] * 3)
     memory.swap(copies, engine="batch")
     driver.synchronize()
     assert str(kvswap.stats() - before) == (

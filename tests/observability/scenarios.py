@@ -93,15 +93,20 @@ def observe(
     )
 
 
-def _in_threads(call: Callable[[], None], count: int, times: int) -> None:
-    barrier = threading.Barrier(count)
+def _three_times(call: Callable[[], None]) -> None:
+    for _ in range(3):
+        call()
+
+
+def _in_threads(call: Callable[[], None]) -> None:
+    barrier = threading.Barrier(64)
 
     def work() -> None:
         barrier.wait()
-        for _ in range(times):
+        for _ in range(4):
             call()
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
+    threads = [threading.Thread(target=work) for _ in range(64)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -110,8 +115,8 @@ def _in_threads(call: Callable[[], None], count: int, times: int) -> None:
 
 _REPEATS: dict[str, Callable[[Callable[[], None]], None]] = {
     "once": lambda call: call(),
-    "three times": lambda call: [call() for _ in range(3)] and None,
-    "in 64 threads": lambda call: _in_threads(call, 64, 4),
+    "three times": _three_times,
+    "in 64 threads": _in_threads,
 }
 
 

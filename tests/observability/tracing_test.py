@@ -45,13 +45,13 @@ class Memory:
 
     def swap_pools(self) -> None:
         """Two of the blocks, as pools."""
-        pools = [
+        host, gpu = (
             kvswap.BlockPool.from_regions(
                 [(owner.address, BYTES, BYTES)], BLOCKS, device=device, owner=owner
             )
             for owner, device in ((self.host, None), (self.gpu, 0))
-        ]
-        kvswap.swap_in(*pools, [(0, 1), (2, 2)], stream=self.stream, engine="batch")
+        )
+        kvswap.swap_in(host, gpu, [(0, 1), (2, 2)], stream=self.stream, engine="batch")
         self.driver.synchronize()
 
 
