@@ -23,7 +23,7 @@ def set_tracing(*, nvtx: bool) -> None:
     """Turns NVTX ranges around calls on or off, for the process.
 
     They are off at the start, unless the environment variable ``KVSWAP_NVTX`` is "1": they
-    cost a microsecond or two a call even where no tool listens. Ranges of the torch
+    cost some microseconds a call even where no tool listens. Ranges of the torch
     profiler need no setting: they are there while one of its profiles runs.
 
     Args:
