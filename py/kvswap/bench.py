@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import sys
@@ -9,7 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from kvswap.benchmark import output
-from kvswap.benchmark.arguments import parse_arguments, shapes_for
+from kvswap.benchmark.arguments import (
+    DESCRIPTION,
+    SUMMARY,
+    add_arguments,
+    complete,
+    shapes_for,
+)
 from kvswap.benchmark.cells import KIB, Cell
 from kvswap.benchmark.contenders import Workshop
 from kvswap.benchmark.gpu import Gpu, NoGpuError
@@ -18,9 +25,12 @@ from kvswap.benchmark.rounds import RoundSettings, TimeBudget
 from kvswap.benchmark.session import Session
 
 
-def main(arguments: Sequence[str]) -> int:
+__all__ = ["DESCRIPTION", "SUMMARY", "add_arguments", "run", "run_on"]
+
+
+def run(options: argparse.Namespace) -> int:
     """Runs the benchmark; the exit status."""
-    options = parse_arguments(arguments)
+    complete(options)
     if options.preset == "host":
         return _run_host(options)
     budget = TimeBudget(options.seconds)
@@ -217,4 +227,6 @@ def _output_file(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    from kvswap.command_line import main
+
+    sys.exit(main(["bench", *sys.argv[1:]]))

@@ -12,35 +12,68 @@ The exit status is 1 if a byte is wrong.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from absl import app, flags
 
 import kvswap
 from kvswap._demo_arrays import ArrayLibrary, Torch, choose_array_library
 from kvswap._demo_driver import DemoDriver, NoDriverError, choose_driver
 from kvswap._demo_memory import BlockMemory, DemoStream, DriverMemory, TorchMemory
 
-_BLOCKS = flags.DEFINE_integer("blocks", 256, "Number of blocks.", lower_bound=1)
-_BLOCK_BYTES = flags.DEFINE_integer(
-    "block_bytes", 65536, "Size of a block in bytes.", lower_bound=1
-)
-_SEED = flags.DEFINE_integer("seed", 1, "Of the content and the block tables.")
-_DEVICE = flags.DEFINE_integer("device", 0, "Ordinal of the GPU.", lower_bound=0)
-_ENGINE = flags.DEFINE_string(
-    "engine", "auto", "The engine, as kvswap's calls take it."
-)
-_SIMULATE = flags.DEFINE_bool(
-    "simulate", False, "Use the simulated driver even if there is a GPU."
-)
-_DRIVER_VERSION = flags.DEFINE_string(
-    "driver_version", "13.0", "CUDA version of the simulated driver, where it is used."
-)
+SUMMARY = "an offload round: blocks out of the GPU and in again, every byte compared"
+
+DESCRIPTION = """\
+Fills a cache of blocks on the GPU, swaps them out to pinned memory by a random block
+table, scrambles the GPU's cache, swaps them in to other places, and compares. Without a
+GPU the simulated driver stands in, and the output says so: its times are not a GPU's.
+The exit status is 1 if a byte is wrong.
+"""
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text} is below {least}")
+        return number
+
+    return parse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the demo's flags."""
+    for flag, default, least, text in (
+        ("--blocks", 256, 1, "number of blocks"),
+        ("--block_bytes", 65536, 1, "size of a block in bytes"),
+        ("--seed", 1, 0, "of the content and the block tables"),
+        ("--device", 0, 0, "ordinal of the GPU"),
+    ):
+        parser.add_argument(
+            flag,
+            type=_at_least(least),
+            default=default,
+            metavar="N",
+            help=f"{text} ({default})",
+        )
+    parser.add_argument(
+        "--engine", default="auto", help="the engine, as kvswap's calls take it (auto)"
+    )
+    parser.add_argument(
+        "--simulate",
+        action="store_true",
+        help="use the simulated driver even if there is a GPU",
+    )
+    parser.add_argument(
+        "--driver_version",
+        default="13.0",
+        metavar="VERSION",
+        help="CUDA version of the simulated driver, where it is used (13.0)",
+    )
 
 
 class WrongBytesError(Exception):
@@ -186,33 +219,37 @@ def _torch_sees_gpu(arrays: ArrayLibrary) -> bool:
     return bool(torch.cuda.is_available())
 
 
-def run_demo(driver: DemoDriver, arrays: ArrayLibrary) -> list[Swap]:
+def run_demo(
+    driver: DemoDriver, arrays: ArrayLibrary, options: argparse.Namespace
+) -> list[Swap]:
     """All rounds, one for each kind of stream."""
-    shape = (_BLOCKS.value, _BLOCK_BYTES.value)
+    shape = (options.blocks, options.block_bytes)
     with contextlib.ExitStack() as resources:
         memory: BlockMemory
         if not driver.simulated and _torch_sees_gpu(arrays):
-            memory = TorchMemory(*shape, _DEVICE.value)
+            memory = TorchMemory(*shape, options.device)
         else:
-            resources.enter_context(driver.client.primary_context(_DEVICE.value))
+            resources.enter_context(driver.client.primary_context(options.device))
             memory = DriverMemory(driver.client, arrays, *shape, resources)
         return [
             swap
             for stream in memory.streams
-            for swap in OffloadRound(memory, arrays, stream, _ENGINE.value, shape).run()
+            for swap in OffloadRound(
+                memory, arrays, stream, options.engine, shape
+            ).run()
         ]
 
 
-def main(_arguments: Sequence[str]) -> int:
+def run(options: argparse.Namespace) -> int:
     """Runs the demo; the exit status."""
     try:
-        arrays = choose_array_library(_SEED.value)
-        driver = choose_driver(_DEVICE.value, _SIMULATE.value, _DRIVER_VERSION.value)
+        arrays = choose_array_library(options.seed)
+        driver = choose_driver(options.device, options.simulate, options.driver_version)
         print(
             f"kvswap {kvswap.__version__}: an offload round with {arrays.description}"
         )
-        print("\n".join(describe_driver(driver, _DEVICE.value)))
-        swaps = run_demo(driver, arrays)
+        print("\n".join(describe_driver(driver, options.device)))
+        swaps = run_demo(driver, arrays, options)
     except WrongBytesError as error:
         print(f"WRONG BYTES after {error}", file=sys.stderr)
         return 1
@@ -223,10 +260,12 @@ def main(_arguments: Sequence[str]) -> int:
     print("\n".join(table_lines(swaps)))
     print()
     print(
-        f"Every byte of {_BLOCKS.value:,} blocks came back as it was, on each stream."
+        f"Every byte of {options.blocks:,} blocks came back as it was, on each stream."
     )
     return 0
 
 
 if __name__ == "__main__":
-    app.run(main)
+    from kvswap.command_line import main
+
+    sys.exit(main(["demo", *sys.argv[1:]]))

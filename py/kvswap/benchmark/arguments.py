@@ -19,7 +19,9 @@ from kvswap.benchmark.cells import (
 from kvswap.benchmark.methods import METHODS
 from kvswap.benchmark.shapes import Shape, parse_shape
 
-_DESCRIPTION = """\
+SUMMARY = "how fast blocks move, beside the alternatives; what calls cost"
+
+DESCRIPTION = """\
 How fast blocks move between GPU and host memory, by kvswap and by the alternatives.
 
 What to measure (one of them; none is the speed table):
@@ -97,20 +99,14 @@ def _gemm(text: str) -> tuple[int, int, int]:
     return rows, columns, depth
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of all options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m kvswap bench",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds all options."""
+    parser.epilog = _EXAMPLES
     _add_presets(parser)
     _add_cells(parser)
     _add_run(parser)
     _add_compute(parser)
     _add_output(parser)
-    return parser
 
 
 def _add_presets(parser: argparse.ArgumentParser) -> None:
@@ -237,24 +233,41 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--csv", metavar="FILE", help="results as CSV")
 
 
-def parse_arguments(arguments: Sequence[str]) -> Any:
-    """The options; ends the process with a message where one is wrong."""
-    parser = make_parser()
-    options = parser.parse_args(list(arguments))
+def complete(options: Any) -> None:
+    """Fills in defaults that depend on one another.
+
+    Raises:
+        argparse.ArgumentError: options that do not go together.
+    """
     if (options.tune or options.shapes) and options.preset != "compute":
-        parser.error("--tune and --shapes belong to --compute")
+        raise argparse.ArgumentError(None, "--tune and --shapes belong to --compute")
     if options.csv and options.preset == "host":
-        parser.error("--host has no --csv: take --json")
+        raise argparse.ArgumentError(None, "--host has no --csv: take --json")
     if options.preset == "grid" and options.directions is None:
         options.directions = [H2D, D2H, "d2d"]
     if options.directions is None:
         options.directions = [H2D, D2H]
     if options.preset == "compute" and "both" in options.directions:
-        parser.error("--compute measures one direction at a time")
+        raise argparse.ArgumentError(None, "--compute measures one direction at a time")
     if options.rounds is None:
         options.rounds = 10 if options.preset == "compute" else 30
     if options.seconds is None:
         options.seconds = 1.0 if options.preset == "host" else 300.0
+
+
+def parse_arguments(arguments: Sequence[str]) -> Any:
+    """The options; ends the process with a message where one is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m kvswap bench",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    options = parser.parse_args(list(arguments))
+    try:
+        complete(options)
+    except argparse.ArgumentError as error:
+        parser.error(str(error))
     return options
 
 
