@@ -24,7 +24,6 @@ from kvswap.benchmark.pools import Pools
 from kvswap.benchmark.rounds import RoundSettings, TimeBudget
 from kvswap.benchmark.session import Session
 
-
 __all__ = ["DESCRIPTION", "SUMMARY", "add_arguments", "run", "run_on"]
 
 
