@@ -22,6 +22,10 @@ _PLAIN_WIDTH = 88
 _WIDEST_PROSE = 100
 
 
+# Values of TERM.
+_DUMB = ("dumb", "unknown")
+
+
 class Status(enum.Enum):
     """How a thing stands; its value is the word that is printed."""
 
@@ -245,6 +249,9 @@ def rich_console(
         from rich.console import Console
     except ImportError:
         return None
+    if environment.get("TERM") in _DUMB:
+        # FORCE_COLOR says otherwise, as in the logs of continuous integration.
+        environment = {**environment, "TERM": "xterm"}
     return Console(
         file=stream,
         # The stream is a terminal, or FORCE_COLOR says to write as to one.
@@ -281,7 +288,7 @@ def open_terminal(
 def _wants_rich(stream: TextIO, environment: Mapping[str, str]) -> bool:
     if environment.get("FORCE_COLOR"):
         return True
-    return stream.isatty() and environment.get("TERM", "") not in ("dumb", "unknown")
+    return stream.isatty() and environment.get("TERM", "") not in _DUMB
 
 
 def _width_asked_for(environment: Mapping[str, str]) -> int | None:

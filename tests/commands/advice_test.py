@@ -201,7 +201,9 @@ def test_trouble(name: str, tmp_path: Path) -> None:
 )
 def test_one_problem_is_not_told_as_several(name: str, tmp_path: Path) -> None:
     report = look(tmp_path, **CASES[name])
-    problems = {each["name"] for each in report["findings"] if each["severity"] == "problem"}
+    problems = {
+        each["name"] for each in report["findings"] if each["severity"] == "problem"
+    }
     assert problems == {name}
 
 
@@ -233,7 +235,9 @@ def test_gravest_first(tmp_path: Path) -> None:
     severities = [finding["severity"] for finding in report["findings"]]
     assert severities == sorted(severities, key=order.index)
     assert report["findings"][0]["severity"] == "problem"
-    suggestions = [each["found"] for each in report["findings"] if "ENGIN" in each["found"]]
+    suggestions = [
+        each["found"] for each in report["findings"] if "ENGIN" in each["found"]
+    ]
     assert suggestions == ["KVSWAP_ENGIN (did you mean KVSWAP_ENGINE?)"]
 
 

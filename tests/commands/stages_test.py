@@ -14,9 +14,7 @@ FINE = {"answer": 42}
 
 def ask(act: str, limit_seconds: float = 60.0) -> stages.Outcome:
     """Asks the child of this test."""
-    return stages.ask(
-        "tests.commands.child_modules", [act], os.environ, limit_seconds
-    )
+    return stages.ask("tests.commands.child_modules", [act], os.environ, limit_seconds)
 
 
 def test_a_stage_that_raises_is_named_and_the_rest_goes_on() -> None:
