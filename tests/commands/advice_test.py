@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -42,7 +42,7 @@ def torch(**found: Any) -> Change:
 
     def change(report: Report) -> None:
         real(report)
-        report["torch"].update(  # type: ignore[typeddict-item]
+        cast("dict[str, Any]", report["torch"]).update(
             {
                 "installed": True,
                 "version": "2.11.0",
@@ -50,8 +50,8 @@ def torch(**found: Any) -> Change:
                 "cuda_available": True,
                 "gpu_count": 1,
                 "operators": True,
-                **found,
             }
+            | found
         )
 
     return change

@@ -110,15 +110,17 @@ def test_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("columns", [60, 100])
 def test_width(columns: int) -> None:
-    out = open_terminal(io.StringIO(), {"COLUMNS": str(columns)})
+    stream = io.StringIO()
+    out = open_terminal(stream, {"COLUMNS": str(columns)})
     assert out.width == columns
     out.text("word " * 100)
-    lines = out.stream.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = stream.getvalue().splitlines()
     assert columns - 5 < max(map(len, lines)) <= columns
 
 
 def test_encodings_that_lack_a_letter() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding="ascii")
     open_terminal(stream, {}).text("naïve")
     stream.flush()
-    assert stream.buffer.getvalue() == b"na?ve\n"  # type: ignore[attr-defined]
+    assert buffer.getvalue() == b"na?ve\n"

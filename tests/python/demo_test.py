@@ -202,20 +202,3 @@ def test_unknown_simulated_version() -> None:
     outcome = run("demo", *SMALL, "--driver_version=10.2")
     assert outcome["status"] == 1
     assert "10.2" in outcome["errors"]
-
-
-@pytest.mark.parametrize("arguments", [(), ("tidy",)])
-def test_usage(arguments: tuple[str, ...]) -> None:
-    outcome = run(*arguments)
-    assert "usage: python -m kvswap COMMAND" in outcome["status"]
-    assert "demo" in outcome["status"]
-    assert ("'tidy' is no command" in outcome["status"]) is bool(arguments)
-
-
-def test_help() -> None:
-    outcome = run("--help")
-    assert outcome["status"] == 0
-    assert "usage: python -m kvswap COMMAND" in outcome["output"]
-    flags_of_demo = run("demo", "--help")["output"]
-    for flag in ("blocks", "block_bytes", "seed", "device", "engine", "driver_version"):
-        assert f"--{flag}:" in flags_of_demo
