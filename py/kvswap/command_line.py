@@ -48,8 +48,8 @@ exit status:
   0    done
   1    the command failed: its message says why
   2    no such command or flag, or a wrong value
-  3    doctor: swaps work, but something costs speed or may surprise
-  4    doctor: swaps cannot work here
+  3, 4 as the command's own --help says; of doctor: swaps work with warnings (3),
+       swaps cannot work here (4)
   130  interrupted (Ctrl-C)
   141  the reader of the output went away (| head)
 

@@ -200,6 +200,8 @@ class _RichTerminal(Terminal):
                 Text(name),
                 justify="right" if number in numeric else "left",
                 overflow="fold",
+                # What a line is about stays in one piece.
+                no_wrap=number == 0,
             )
         for row in rows:
             table.add_row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -110,7 +111,6 @@ CASES: dict[str, dict[str, Any]] = {
     "driver_before_12_0": {"simulated": {"driver_version": "11.8"}},
     "driver_before_12_8": {"simulated": {"driver_version": "12.4"}},
     "simulated_driver": {},
-    "driver_does_not_answer": {"limit_seconds": 0.001},
     "no_permission": {
         "files": {"/dev/nvidia0": "", "/dev/nvidiactl": ""},
         "denied": {"/dev/nvidia0": "Permission denied"},
@@ -165,7 +165,7 @@ CASES: dict[str, dict[str, Any]] = {
 SEVERITIES = {trouble.name: trouble.severity for trouble in TROUBLES}
 
 # They need a library of another name; their tests are below.
-OF_THEIR_OWN = {"driver_not_usable"}
+OF_THEIR_OWN = {"driver_does_not_answer", "driver_not_usable"}
 
 
 def test_every_trouble_has_a_case() -> None:
@@ -205,6 +205,17 @@ def test_one_problem_is_not_told_as_several(name: str, tmp_path: Path) -> None:
         each["name"] for each in report["findings"] if each["severity"] == "problem"
     }
     assert problems == {name}
+
+
+def test_driver_that_hangs(tmp_path: Path) -> None:
+    # The loader waits for somebody to write.
+    os.mkfifo(tmp_path / "libcuda.so.1")
+    variables = {"KVSWAP_LIBCUDA": str(tmp_path / "libcuda.so.1")}
+    report = look(tmp_path / "root", environment=variables, limit_seconds=5.0)
+    problems = [each for each in report["findings"] if each["severity"] == "problem"]
+    assert [each["name"] for each in problems] == ["driver_does_not_answer"]
+    assert problems[0]["found"].startswith("driver: no answer within 5 seconds")
+    assert report["exit_status"] == 4
 
 
 def test_stub_by_its_folder(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -70,10 +71,12 @@ def test_wrong(arguments: list[str], message: str) -> None:
     assert line.startswith("python -m kvswap") and line.endswith("--help)")
 
 
-def test_interrupted() -> None:
+def test_interrupted(tmp_path: Path) -> None:
+    # The loader waits for somebody to write to it, as for a driver that hangs.
+    os.mkfifo(tmp_path / "libcuda.so.1")
     with subprocess.Popen(
-        command("bench", "--host", "--seconds=60"),
-        env=child_environment(),
+        command("doctor", "--skip-torch"),
+        env=child_environment({"KVSWAP_LIBCUDA": str(tmp_path / "libcuda.so.1")}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -81,9 +84,9 @@ def test_interrupted() -> None:
         time.sleep(5)
         assert program.poll() is None
         program.send_signal(signal.SIGINT)
-        output, errors = program.communicate(timeout=60)
+        output, errors = program.communicate(timeout=30)
     assert program.returncode == 130
-    assert "Traceback" not in errors and "interrupted" in errors
+    assert (output, errors.strip()) == ("", "interrupted")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,7 @@ def test_broken_pipe(arguments: list[str], status: int) -> None:
     assert outcome.returncode in (status, 141)
 
 
-def test_works_without_absl(tmp_path: object) -> None:
+def test_works_without_absl() -> None:
     """As a copy of the package alone, on a machine without a network."""
     text = (
         "import sys; sys.modules['absl'] = None; sys.argv = ['kvswap'];"

@@ -14,6 +14,7 @@ import pytest
 
 import kvswap
 import kvswap_sim
+from kvswap.doctor import entries
 from kvswap.doctor.advice import TROUBLES
 from kvswap.doctor.engine_choices import DIRECTIONS, STREAMS
 from kvswap.doctor.schema import SCHEMA, Report
@@ -122,6 +123,38 @@ def test_nothing_is_left_of_the_probe(tmp_path: Path) -> None:
         assert calls.count(begin) == calls.count(end) > 0, begin
 
 
+OPTIONAL = sorted({name for _, functions in entries.USES for name in functions})
+
+
+def test_costs_of_all_functions_are_known(tmp_path: Path) -> None:
+    report = look(tmp_path)
+    optional = [each["name"] for each in report["entries"] if not each["required"]]
+    assert sorted(optional) == OPTIONAL
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_costs_are_what_they_are_said_to_be(name: str, tmp_path: Path) -> None:
+    """Without the function, what is said to be lost is, and nothing else."""
+    report = look(tmp_path, simulated={"without": [name]})
+    (entry,) = [entry for entry in report["entries"] if not entry["present"]]
+    assert (entry["name"], report["failures"]) == (name, {})
+    costs = entry["cost"].split("; ")
+    assert costs != [""]
+    (gpu,) = report["gpus"]
+    assert gpu["kernel"] is not None and report["engines"] is not None
+    assert gpu["kernel"]["available"] is (entries.KERNELS not in costs)
+    large = {
+        each["stream"]: each["engine"]
+        for each in report["engines"]["choices"]
+        if each["block_bytes"] >= 1 << 20
+    }
+    has_batch = entries.BATCH not in costs
+    has_bridge = has_batch and entries.BRIDGE not in costs
+    assert large["non_blocking"] == ("batch" if has_batch else "loop")
+    assert large["legacy"] == ("bridge" if has_bridge else "loop")
+    assert report["driver"]["batch_available"] is has_batch
+
+
 def test_verbose_lists_all_functions(tmp_path: Path) -> None:
     report = look(tmp_path)
     brief, verbose = text_of(report), text_of(report, verbose=True)
@@ -193,13 +226,14 @@ def test_program_without_a_driver() -> None:
 
 def test_torch_is_looked_at(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from kvswap.doctor.torch_report import torch_report
+    from kvswap.doctor.torch_report import child, torch_report
 
-    found, failures = torch_report(FakeSystem(tmp_path, simulated_environment()), True)
+    with child(FakeSystem(tmp_path, simulated_environment())) as asked:
+        found, failures = torch_report(asked)
     assert failures == {}
     assert found["version"] == torch.__version__
     assert found["operators"] is True or found["operators_message"]
-    unseen, _ = torch_report(FakeSystem(tmp_path, {}), False)
+    unseen, _ = torch_report(None)
     assert unseen["installed"] and unseen["version"] is None
 
 

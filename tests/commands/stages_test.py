@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -12,9 +13,14 @@ from kvswap.doctor import stages
 FINE = {"answer": 42}
 
 
-def ask(act: str, limit_seconds: float = 60.0) -> stages.Outcome:
+def ask(
+    act: str,
+    limit_seconds: float = 60.0,
+    module: str = "tests.commands.child_modules",
+) -> stages.Outcome:
     """Asks the child of this test."""
-    return stages.ask("tests.commands.child_modules", [act], os.environ, limit_seconds)
+    with stages.Child(module, [act], os.environ) as child:
+        return child.outcome(limit_seconds)
 
 
 def test_a_stage_that_raises_is_named_and_the_rest_goes_on() -> None:
@@ -46,9 +52,16 @@ def test_a_child_that_hangs_is_ended() -> None:
 
 
 def test_a_child_that_does_not_start() -> None:
-    outcome = stages.ask("tests.commands.no_such_module", [], os.environ, 60.0)
+    outcome = ask("refuse", module="tests.commands.no_such_module")
     assert outcome.found == {}
     assert "no_such_module" in outcome.failures["start"]
+
+
+def test_a_child_does_not_outlive_its_block() -> None:
+    with stages.Child("tests.commands.child_modules", ["hang"], os.environ) as child:
+        process = child._process
+        assert process.poll() is None
+    assert process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("text", ["@doctor {", "@doctor", "@doctor {}x"])

@@ -6,29 +6,40 @@ from typing import Any
 
 from kvswap.doctor.schema import Entry
 
-_EVENTS = "no bridge on the legacy stream, and no tickets of block pools"
-_KERNELS = "no copy kernels: small blocks go to the copy engines, which are slower"
-_REGISTER = "kvswap.pinned_pool cannot pin memory"
+BATCH = "no batch call: large blocks are submitted one by one"
+KERNELS = "no copy kernels: small blocks go through the copy engines, slower"
+BRIDGE = "no bridge: large blocks on the legacy stream are submitted one by one"
+TICKETS = "no tickets of block pools"
+REGISTRATION = "no pinned pools: host memory cannot be registered"
 
-_COSTS = {
-    "cuMemcpyBatchAsync": "no batch call: each large block is a call of its own",
-    "cuEventCreate": _EVENTS,
-    "cuEventRecord": _EVENTS,
-    "cuEventQuery": _EVENTS,
-    "cuEventSynchronize": _EVENTS,
-    "cuEventDestroy": _EVENTS,
-    "cuStreamWaitEvent": _EVENTS,
-    "cuStreamCreate": "no bridge: large blocks on the legacy stream go one by one",
-    "cuThreadExchangeStreamCaptureMode": "tickets are not asked while graphs are captured",
-    "cuMemHostRegister": _REGISTER,
-    "cuMemHostUnregister": _REGISTER,
-    "cuCtxGetId": _KERNELS,
-    "cuModuleLoadData": _KERNELS,
-    "cuModuleUnload": _KERNELS,
-    "cuModuleGetFunction": _KERNELS,
-    "cuFuncSetAttribute": "no bulk kernel: the plain one runs instead",
-    "cuLaunchKernel": _KERNELS,
-}
+_CAPTURE_MODE = "cuThreadExchangeStreamCaptureMode"
+_EVENTS = (
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventDestroy",
+    "cuStreamWaitEvent",
+)
+
+USES = (
+    (BATCH, ("cuMemcpyBatchAsync",)),
+    (
+        KERNELS,
+        (
+            "cuCtxGetId",
+            "cuModuleLoadData",
+            "cuModuleUnload",
+            "cuModuleGetFunction",
+            "cuFuncSetAttribute",
+            "cuLaunchKernel",
+            _CAPTURE_MODE,
+        ),
+    ),
+    (BRIDGE, ("cuStreamCreate", "cuCtxGetId", *_EVENTS)),
+    (TICKETS, ("cuEventQuery", _CAPTURE_MODE, *_EVENTS)),
+    (REGISTRATION, ("cuMemHostRegister", "cuMemHostUnregister", _CAPTURE_MODE)),
+)
+"""What is lost, and the functions that it needs."""
 
 
 def entries(info: dict[str, Any] | None) -> list[Entry]:
@@ -51,4 +62,4 @@ def entries(info: dict[str, Any] | None) -> list[Entry]:
 def _cost(name: str, required: bool) -> str:
     if required:
         return "no copy can be made"
-    return _COSTS.get(name, "something falls back to another way")
+    return "; ".join(cost for cost, functions in USES if name in functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import concurrent.futures
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ EXIT_STATUSES = {Status.OK: 0, Status.WARNING: 3, Status.PROBLEM: 4}
 _LIMIT_SECONDS = 60.0
 
 _Section = TypeVar("_Section")
+_Instead = TypeVar("_Instead")
 
 
 class _Sections:
@@ -38,8 +39,8 @@ class _Sections:
         self.failures: dict[str, str] = {}
 
     def make(
-        self, name: str, make: Callable[[], _Section], instead: _Section
-    ) -> _Section:
+        self, name: str, make: Callable[[], _Section], instead: _Instead
+    ) -> _Section | _Instead:
         try:
             return make()
         except Exception as error:
@@ -63,35 +64,49 @@ def collect(
         limit_seconds: for what the driver is asked.
     """
     sections = _Sections()
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        asked = pool.submit(
-            stages.ask,
-            "kvswap.doctor.driver_probe",
-            ("all" if gpu is None else str(gpu),),
-            system.environment,
-            limit_seconds,
-        )
-        torch_asked = pool.submit(torch_report.torch_report, system, torch)
-        probe = sections.make("start", lambda: asked.result(), stages.Outcome())
-        no_torch: tuple[Torch, dict[str, str]] = (_NO_TORCH, {})
-        torch_found, torch_failures = sections.make(
-            "torch", lambda: torch_asked.result(), no_torch
-        )
+    probe, (torch_found, torch_failures) = _ask(
+        system, sections, gpu, torch and torch_report.is_installed(), limit_seconds
+    )
     sections.failures |= probe.failures | torch_failures
     report = _assemble(system, sections, probe.found, gpu, torch_found)
     report = sections.make("privacy", lambda: privacy.cleaner(system)(report), report)
     return conclude(report)
 
 
-_NO_TORCH = Torch(
-    installed=False,
-    version=None,
-    cuda=None,
-    cuda_available=None,
-    gpu_count=None,
-    operators=None,
-    operators_message="",
-)
+def _ask(
+    system: System, sections: _Sections, gpu: int | None, torch: bool, limit: float
+) -> tuple[stages.Outcome, tuple[Torch, dict[str, str]]]:
+    """Asks the driver and torch, in two children at the same time."""
+    with contextlib.ExitStack() as children:
+        driver_child = sections.make(
+            "start",
+            lambda: children.enter_context(
+                stages.Child(
+                    "kvswap.doctor.driver_probe",
+                    ("all" if gpu is None else str(gpu),),
+                    system.environment,
+                )
+            ),
+            None,
+        )
+        torch_child = (
+            sections.make(
+                "torch",
+                lambda: children.enter_context(torch_report.child(system)),
+                None,
+            )
+            if torch
+            else None
+        )
+        outcome = stages.Outcome()
+        if driver_child is not None:
+            started = driver_child
+            outcome = sections.make("start", lambda: started.outcome(limit), outcome)
+        nothing: tuple[Torch, dict[str, str]] = (torch_report.NO_TORCH.copy(), {})
+        return outcome, sections.make(
+            "torch", lambda: torch_report.torch_report(torch_child), nothing
+        )
+
 
 _NO_MACHINE = Machine(
     wsl=False,

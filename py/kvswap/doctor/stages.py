@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -49,43 +50,58 @@ def _print(line: dict[str, Any]) -> None:
     print(f"\n{_MARK}{json.dumps(line)}", flush=True)
 
 
-def ask(
-    module: str,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    limit_seconds: float,
-) -> Outcome:
-    """Runs a module that calls ``answer`` in a child process.
+class Child:
+    """A child process that runs a module which calls ``answer``.
 
-    Args:
-        module: its name.
-        arguments: for its command line.
-        environment: of the child.
-        limit_seconds: after which the child is ended.
+    A context manager: it starts with it, and does not outlive it.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            env={
-                **environment,
-                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            },
+
+    def __init__(
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
+        """What to run.
+
+        Args:
+            module: its name.
+            arguments: for its command line.
+            environment: of the child.
+        """
+        self._command = [sys.executable, "-m", module, *arguments]
+        self._environment = {
+            **environment,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+        self._resources = contextlib.ExitStack()
+
+    def __enter__(self) -> Child:
+        # Files, not pipes: nobody reads while the child runs.
+        self._output = self._resources.enter_context(tempfile.TemporaryFile())
+        self._errors = self._resources.enter_context(tempfile.TemporaryFile())
+        self._process = subprocess.Popen(
+            self._command,
+            env=self._environment,
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
+            stdout=self._output,
+            stderr=self._errors,
             # A group of its own, so that all of it can be ended.
             start_new_session=True,
         )
-        try:
-            ended = _wait(child, limit_seconds)
-        except BaseException:
-            _kill(child)
-            raise
-        outcome, begun = _read(_content(output))
-        if ended != "":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._process.poll() is None:
+            _kill(self._process)
+        self._resources.close()
+
+    def outcome(self, limit_seconds: float) -> Outcome:
+        """Waits for it, and ends it when the time is over; what it found."""
+        ended = _wait(self._process, limit_seconds)
+        outcome, begun = _read(_content(self._output))
+        if ended:
             stage = begun if begun not in outcome.found else "end"
-            if stage not in outcome.failures:
-                outcome.failures[stage] = ended + _last_words(_content(errors))
+            outcome.failures.setdefault(
+                stage, ended + _last_words(_content(self._errors))
+            )
         return outcome
 
 

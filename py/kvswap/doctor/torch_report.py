@@ -11,28 +11,38 @@ from kvswap.doctor.system import System
 _LIMIT_SECONDS = 120.0
 
 
-def torch_report(system: System, look: bool) -> tuple[Torch, dict[str, str]]:
+NO_TORCH = Torch(
+    installed=False,
+    version=None,
+    cuda=None,
+    cuda_available=None,
+    gpu_count=None,
+    operators=None,
+    operators_message="",
+)
+
+
+def is_installed() -> bool:
+    """Whether torch can be found; it is not imported."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def child(system: System) -> stages.Child:
+    """What imports torch."""
+    return stages.Child("kvswap.doctor.torch_probe", (), system.environment)
+
+
+def torch_report(asked: stages.Child | None) -> tuple[Torch, dict[str, str]]:
     """What is found of torch, and what failed.
 
     Args:
-        system: the machine.
-        look: whether to import it, in a child process, which takes seconds.
+        asked: the child that imports it; None: it is not to be looked at.
     """
-    installed = importlib.util.find_spec("torch") is not None
-    report = Torch(
-        installed=installed,
-        version=None,
-        cuda=None,
-        cuda_available=None,
-        gpu_count=None,
-        operators=None,
-        operators_message="",
-    )
-    if not (installed and look):
+    report = NO_TORCH.copy()
+    report["installed"] = is_installed()
+    if asked is None:
         return report, {}
-    outcome = stages.ask(
-        "kvswap.doctor.torch_probe", (), system.environment, _LIMIT_SECONDS
-    )
+    outcome = asked.outcome(_LIMIT_SECONDS)
     found = outcome.found.get("torch")
     if found is not None:
         report["version"] = found["version"]
