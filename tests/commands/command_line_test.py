@@ -81,7 +81,13 @@ def test_interrupted(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as program:
-        time.sleep(5)
+        # It has begun once it has a child.
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        for _ in range(600):
+            if children.read_text():
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)
         assert program.poll() is None
         program.send_signal(signal.SIGINT)
         output, errors = program.communicate(timeout=30)

@@ -190,6 +190,18 @@ def test_a_library_with_two_names_is_one(tmp_path: Path) -> None:
     ]
 
 
+def test_libraries_of_32_bits_are_left_out(tmp_path: Path) -> None:
+    machine = system(
+        tmp_path,
+        {
+            "/usr/lib/libcuda.so.1": "\x7fELF\x01",
+            "/usr/lib64/libcuda.so.1": "\x7fELF\x02",
+        },
+    )
+    found = [each["path"] for each in driver.libraries(machine)]
+    assert found == ["/usr/lib64/libcuda.so.1"]
+
+
 def test_search_path_comes_first(tmp_path: Path) -> None:
     machine = system(
         tmp_path,

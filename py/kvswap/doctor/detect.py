@@ -74,6 +74,8 @@ def _tried(report: Report) -> str:
 def no_driver(report: Report) -> str | None:
     if not _has_none(report) or report["machine"]["wsl"]:
         return None
+    if container_without_devices(report):
+        return None  # what gives a container the devices brings the library too
     gpus = report["machine"]["nvidia_pci_devices"]
     return f"{_tried(report)}; on the PCI bus: " + (
         f"{gpus} GPU(s) of NVIDIA" if gpus else "no GPU of NVIDIA"
@@ -230,6 +232,11 @@ def container_without_devices(report: Report) -> str | None:
     return "there is no /dev/nvidia* here"
 
 
+def _is_kept_out(report: Report) -> bool:
+    """Whether the devices cannot be opened: the driver's own answer says less."""
+    return bool(no_permission(report) or container_without_devices(report))
+
+
 def no_visible_gpu(report: Report) -> str | None:
     value = _value(report, "CUDA_VISIBLE_DEVICES")
     if value is None or value.strip() not in ("", "-1") or not _sees_no_gpu(report):
@@ -246,7 +253,7 @@ def mig_without_instance(report: Report) -> str | None:
 def no_gpu(report: Report) -> str | None:
     if not _sees_no_gpu(report):
         return None
-    if no_visible_gpu(report) or mig_without_instance(report):
+    if no_visible_gpu(report) or mig_without_instance(report) or _is_kept_out(report):
         return None
     visible = _value(report, "CUDA_VISIBLE_DEVICES")
     text = _init_error(report, _NO_DEVICE) or "it counts 0 GPUs"
@@ -274,7 +281,7 @@ def forward_compatibility(report: Report) -> str | None:
 
 def initialization_failed(report: Report) -> str | None:
     code = report["driver"]["init_error"]
-    if not code or code in _OF_OTHER_ROWS:
+    if not code or code in _OF_OTHER_ROWS or _is_kept_out(report):
         return None
     return _init_error(report, code)
 

@@ -21,6 +21,9 @@ _LIBRARY_FOLDERS = (
 )
 _LIBRARY_NAMES = ("libcuda.so.1", "libcuda.so")
 
+# How 32-bit libraries begin, which some systems keep in /usr/lib: the loader skips them.
+_ELF_OF_32_BITS = b"\x7fELF\x01"
+
 _DEVICE_NAMES = ("nvidiactl", "nvidia-uvm", "dxg")
 
 
@@ -42,7 +45,7 @@ def libraries(system: System) -> list[Library]:
     for folder, kind in folders:
         for name in _LIBRARY_NAMES:
             path = f"{folder.rstrip('/')}/{name}"
-            if not system.exists(path):
+            if not system.exists(path) or system.begins_with(path, _ELF_OF_32_BITS):
                 continue
             real = system.real_path(path)
             if real not in found:

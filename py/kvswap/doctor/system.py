@@ -35,6 +35,14 @@ class System:
         except OSError:
             return None
 
+    def begins_with(self, path: str, content: bytes) -> bool:
+        """Whether a file begins with these bytes."""
+        try:
+            with self.path(path).open("rb") as file:
+                return file.read(len(content)) == content
+        except OSError:
+            return False
+
     def exists(self, path: str) -> bool:
         """Whether there is such a file, folder or device."""
         try:
