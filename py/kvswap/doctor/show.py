@@ -50,7 +50,9 @@ def _driver(report: Report, terminal: Terminal, verbose: bool) -> None:
             "tried": "; ".join(map(_tried_text, driver["tried"])) or None,
             "cuInit": f"error {error} ({driver['init_error_name']})" if error else None,
             "kernel module": driver["kernel_module"],
-            "batch call": "yes" if driver["batch_available"] else "no",
+            "batch call": ("yes" if driver["batch_available"] else "no")
+            if driver["path"]
+            else None,
             "devices": ", ".join(
                 f"{file['path']}: {file['problem'] or 'may be opened'}"
                 for file in driver["device_files"]
@@ -165,7 +167,7 @@ def _engines(report: Report, terminal: Terminal, verbose: bool) -> None:
         row.append(_choice_text(choice))
     terminal.table(
         ["stream"]
-        + [f"{_DIRECTIONS[way]}, {size // 1024:,} KiB" for way, size in columns],
+        + [f"{_DIRECTIONS[way]}, {_block_text(size)}" for way, size in columns],
         list(rows.values()),
     )
     terminal.text(
@@ -174,6 +176,10 @@ def _engines(report: Report, terminal: Terminal, verbose: bool) -> None:
     )
     for text in _reasons(choices):
         terminal.text(f"- {text}")
+
+
+def _block_text(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 
 
 def _choice_text(choice: Choice) -> str:
@@ -271,9 +277,9 @@ def _versions(report: Report, terminal: Terminal, verbose: bool) -> None:
     terminal.key_values(
         {
             "kvswap": versions["kvswap"],
-            "checked against": f"CUDA {versions['toolkit']}"
+            "toolkit": f"built against headers of CUDA {versions['toolkit']}"
             if versions["toolkit"]
-            else "no toolkit's headers",
+            else "built without one; binaries do not differ in it",
             "Python": versions["python"],
             "executable": versions["executable"] if verbose else None,
             "system": f"{versions['system']}, {versions['kernel']}, "
