@@ -64,6 +64,7 @@ def test_files_of_kvswap() -> None:
         "compat/__init__.py",
         "compat/vllm.py",
         "demo.py",
+        "demonstration/scheduler.py",
         "doctor/command.py",
         "errors.py",
         "include/kvswap.h",
@@ -82,7 +83,7 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/((benchmark|compat|doctor|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((benchmark|compat|demonstration|doctor|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
             r"|kvswap/benchmark/\w+\.c"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
