@@ -11,6 +11,8 @@ OWN = {
     "KVSWAP_LIBCUDA": "the driver's library; nothing else is tried",
     "KVSWAP_ENGINE": "the engine where a call asks for none",
     "KVSWAP_MAX_BATCH": "most copies in one batch call where a call asks for none",
+    "KVSWAP_LOG": "what kvswap logs, and that it goes to stderr",
+    "KVSWAP_NVTX": "ranges for tracing tools",
     "KVSWAP_SIM_DRIVER_VERSION": "simulated driver: the version it passes for",
     "KVSWAP_SIM_DEVICES": "simulated driver: its number of GPUs",
     "KVSWAP_SIM_COMPUTE_CAPABILITY": "simulated driver: of its GPUs",
