@@ -214,5 +214,5 @@ extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
                     "not in a sub-interpreter: use threads or processes");
     return nullptr;
   }
-  return PyInit__core_of_pybind11();
+  return kvswap::bindings::PyInit__core_of_pybind11();
 }

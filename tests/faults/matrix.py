@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import kvswap
 from kvswap import in_flight
+from kvswap.testing.cuda_driver import CAPTURE_GLOBAL
 from kvswap_sim import Simulator
 from tests.faults.operations import OPERATIONS, Outcome
 from tests.faults.verdict import COPY_ENTRIES, Baseline, Fault, Seen, judge, unavailable
@@ -114,6 +115,11 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
             # What the driver would not pop.
             while simulator.live()["context_stack"] > stack[1]:
                 world.driver.call("cuCtxPopCurrent_v2", None)
+        mode = world.exchange_capture_mode()
+        if mode != CAPTURE_GLOBAL and not any(
+            f.entry == "cuThreadExchangeStreamCaptureMode" for f in faults
+        ):
+            problems.append(f"the thread's capture mode was left at {mode}")
         problems += world.end_captures()
         world.synchronize()
         written = world.look()

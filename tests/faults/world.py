@@ -7,6 +7,7 @@ which copies were made, what is left alive, whether the captures are as they wer
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import random
 from collections.abc import Iterator
@@ -233,6 +234,12 @@ class World:
                 executable.launch(self._created)
                 self.driver.synchronize_stream(self._created)
         return problems
+
+    def exchange_capture_mode(self) -> int:
+        """This thread's capture mode; it is what threads begin with from here on."""
+        mode = ctypes.c_int(cuda_driver.CAPTURE_GLOBAL)
+        self.driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        return mode.value
 
     def synchronize(self) -> None:
         """Waits for the stream of the case, and for nothing else."""
