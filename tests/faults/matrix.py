@@ -97,6 +97,7 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
     call = OPERATIONS[case.operation].call
     with world.calling_thread():
         stack = world.driver.current_context(), simulator.live()["context_stack"]
+        retained = simulator.live()["primary_retained"]
         world.begin_captures()
         simulator.clear_trace()
         for fault in faults:
@@ -115,6 +116,10 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
             # What the driver would not pop.
             while simulator.live()["context_stack"] > stack[1]:
                 world.driver.call("cuCtxPopCurrent_v2", None)
+        if simulator.live()["primary_retained"] != retained and not any(
+            f.entry == "cuDevicePrimaryCtxRelease" for f in faults
+        ):
+            problems.append("a primary context was retained and not released")
         mode = world.exchange_capture_mode()
         if mode != CAPTURE_GLOBAL and not any(
             f.entry == "cuThreadExchangeStreamCaptureMode" for f in faults
@@ -123,6 +128,8 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
         problems += world.end_captures()
         world.synchronize()
         written = world.look()
+        _let_go(outcome)
+        live = world.live()
         world.clear()
         world.begin_captures()
         again = call(world, case.engine)
@@ -130,11 +137,13 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
         world.synchronize()
         with world.context.current():
             world.driver.synchronize()
-        _let_go(outcome, again)
+        _let_go(again)
         seen = Seen(
             outcome, calls, problems, written, again, world.look(), world.live()
         )
         problems += simulator.violations()
+        if not faults and seen.live != live:
+            problems.append(f"a healthy call leaked: {live}, then {seen.live}")
     return world, seen
 
 
