@@ -91,7 +91,9 @@ class Summary:
         )
 
 
-def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[World, Seen]:
+def _observe(
+    simulator: Simulator, case: Case, faults: list[Fault]
+) -> tuple[World, Seen]:
     """The operation with these failures, then once more on a healthy driver."""
     world = World(simulator, case.stream, case.thread)
     call = OPERATIONS[case.operation].call
@@ -102,7 +104,11 @@ def _observe(simulator: Simulator, case: Case, faults: list[Fault]) -> tuple[Wor
         simulator.clear_trace()
         for fault in faults:
             simulator.fail(
-                fault.entry, fault.code, fault.call, index=fault.index, after=fault.after
+                fault.entry,
+                fault.code,
+                fault.call,
+                index=fault.index,
+                after=fault.after,
             )
         outcome = call(world, case.engine)
         simulator.clear_faults()

@@ -99,24 +99,19 @@ def pools(world: World, engine: str) -> Outcome:
         for source in sources
     ]
     for direction in (True, False):
-        chosen = [
-            i for i, size in enumerate(sizes) if size and to_gpu[i] is direction
-        ]
+        chosen = [i for i, size in enumerate(sizes) if size and to_gpu[i] is direction]
         half = len(chosen) // 2
-        halves.append(
-            (
-                *(
-                    kvswap.BlockPool.from_regions(
-                        [
-                            (int(side[i]), int(sizes[i]), int(sizes[i]), int(n >= half))
-                            for n, i in enumerate(chosen)
-                        ],
-                        1,
-                    )
-                    for side in (sources, destinations)
-                ),
+        source, destination = (
+            kvswap.BlockPool.from_regions(
+                [
+                    (int(side[i]), int(sizes[i]), int(sizes[i]), int(n >= half))
+                    for n, i in enumerate(chosen)
+                ],
+                1,
             )
+            for side in (sources, destinations)
         )
+        halves.append((source, destination))
     tickets: list[kvswap.Ticket] = []
     for number, (source, destination) in enumerate(halves):
         with _step(outcome, f"copy_blocks {number}", True):

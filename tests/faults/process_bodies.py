@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import importlib
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,7 @@ import kvswap
 from kvswap.testing.cuda_driver import CudaDriver
 from tests.faults.thread_bodies import Offload
 
+_kept: list[kvswap.Ticket] = []
 # After which a child that hangs is ended, by a signal that tells so.
 _SECONDS = 20
 
@@ -56,7 +58,10 @@ def _in_fork(body: Any) -> Any:
 
 def fork_before_first_use() -> Any:
     """A child of a process that has imported kvswap, and no more."""
-    return {"child": _in_fork(lambda: _swap(CudaDriver())), "parent": _swap(CudaDriver())}
+    return {
+        "child": _in_fork(lambda: _swap(CudaDriver())),
+        "parent": _swap(CudaDriver()),
+    }
 
 
 def fork_after_look() -> Any:
@@ -76,7 +81,11 @@ def fork_after_first_use() -> Any:
         other_engine = _in_fork(lambda: offload.out_of(2, "kernel"))
         offload.out_of(0, "auto")
         driver.synchronize()
-        return {"child": child, "other_engine": other_engine, "parent": offload.is_back()}
+        return {
+            "child": child,
+            "other_engine": other_engine,
+            "parent": offload.is_back(),
+        }
 
 
 def fork_while_threads_swap(forks: int) -> Any:
@@ -96,9 +105,7 @@ def fork_while_threads_swap(forks: int) -> Any:
         threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
         for thread in threads:
             thread.start()
-        children = [
-            _in_fork(lambda: offloads[0].into(0, "auto")) for _ in range(forks)
-        ]
+        children = [_in_fork(lambda: offloads[0].into(0, "auto")) for _ in range(forks)]
         stop.set()
         for thread in threads:
             thread.join()
@@ -192,11 +199,8 @@ def in_sub_interpreter() -> Any:
     """kvswap in another interpreter of the process, where Python can make one."""
     driver = CudaDriver()
     before = _swap(driver)
-    interpreters: Any
-    try:
-        import _interpreters as interpreters  # type: ignore[import-not-found]
-    except ImportError:
-        import _xxsubinterpreters as interpreters  # type: ignore[import-not-found]
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    interpreters: Any = importlib.import_module(name)
     code = (
         "import sys\n"
         f"sys.path[:] = {sys.path!r}\n"

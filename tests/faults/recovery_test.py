@@ -55,11 +55,11 @@ def test_what_copies_need_is_kept_while_the_driver_does_not_tell(
     world = World(simulator, "non_blocking", "current")
     in_flight._calls.clear()
     with world.calling_thread():
-        pools = [
+        host, device = (
             kvswap.BlockPool.from_regions([(memory.address, 4096, 4096)], 2)
             for memory in (world.host, world.device)
-        ]
-        ticket = kvswap.copy_blocks(*pools, [(0, 0)], stream=world.stream)
+        )
+        ticket = kvswap.copy_blocks(host, device, [(0, 0)], stream=world.stream)
         simulator.fail("cuEventQuery", code, every=True)
         in_flight.release_done()
         assert in_flight.count() == 1
@@ -75,11 +75,11 @@ def test_what_copies_need_is_let_go_of_with_their_context(
     world = World(simulator, "non_blocking", "current")
     in_flight._calls.clear()
     with world.calling_thread():
-        pools = [
+        host, device = (
             kvswap.BlockPool.from_regions([(memory.address, 4096, 4096)], 2)
             for memory in (world.host, world.device)
-        ]
-        kvswap.copy_blocks(*pools, [(0, 0)], stream=world.stream)
+        )
+        kvswap.copy_blocks(host, device, [(0, 0)], stream=world.stream)
         simulator.fail("cuEventQuery", 709)
         in_flight.release_done()
         assert in_flight.count() == 0

@@ -1,6 +1,6 @@
 """The fault matrix of some engines, as a program: a line of JSON with its numbers.
 
-    python -m tests.faults.run_matrix [--all] [--engines auto,loop] [--streams null]
+python -m tests.faults.run_matrix [--all] [--engines auto,loop] [--streams null]
 """
 
 from __future__ import annotations

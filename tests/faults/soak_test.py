@@ -64,7 +64,7 @@ def soak_with_a_flaw(flaw: str) -> dict[str, Any]:
             swap(sources[:1], destinations[-1:], sizes[-1:].clip(max=1), **options)
             return result
 
-        kvswap.swap_blocks_batch = lose
+        kvswap.swap_blocks_batch = lose  # type: ignore[assignment]
     if flaw == "unasked error":
         device.can_fail = False
         device._simulator.fail("cuPointerGetAttributes", 2, every=True)

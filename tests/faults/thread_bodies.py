@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -130,7 +131,9 @@ def swap_on_threads(streams: str, devices: int, threads: int, rounds: int) -> An
 
 def first_use_raced(threads: int) -> Any:
     """The first call of a process, by all threads at once."""
-    driver, simulator = CudaDriver(), Simulator()
+    # kvswap may have a slower way to the same driver.
+    path = os.environ.get("SLOW_DRIVER_OF") or os.environ["KVSWAP_LIBCUDA"]
+    driver, simulator = CudaDriver(path), Simulator(path=path)
     with driver.primary_context() as context:
         offloads = [Offload(driver, number) for number in range(threads)]
         streams = [driver.stream(non_blocking=True) for _ in range(threads)]

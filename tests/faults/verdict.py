@@ -108,7 +108,10 @@ def _failed_calls(calls: list[Call]) -> list[Call]:
 
 
 def _check_error(
-    world: World, error: kvswap.SwapError, outcome: Outcome, faults: list[Fault],
+    world: World,
+    error: kvswap.SwapError,
+    outcome: Outcome,
+    faults: list[Fault],
     failed: list[Call],
 ) -> list[str]:
     problems = []

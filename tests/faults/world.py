@@ -206,14 +206,15 @@ class World:
     def end_captures(self) -> list[str]:
         """Ends them; launches what the case's own holds. Returns what is wrong."""
         problems = []
+        graph: cuda_driver.Graph | None = None
 
         def end() -> str | None:
             if self._bystander.capture_status() != cuda_driver.CAPTURE_STATUS_ACTIVE:
                 with contextlib.suppress(cuda_driver.CudaError):
                     self._bystander.end_capture()
                 return "another thread's capture was invalidated"
-            with self._bystander.end_capture() as graph:
-                nodes = graph.node_count()
+            with self._bystander.end_capture() as other:
+                nodes = other.node_count()
             return None if nodes == 1 else f"its graph has {nodes} nodes, not 1"
 
         if self.is_capturing:
@@ -223,13 +224,12 @@ class World:
                 if self.look().written:
                     problems.append("copied while it was captured")
             else:
-                graph = None
                 problems.append("the stream's own capture was invalidated")
                 with contextlib.suppress(cuda_driver.CudaError):
                     self._created.end_capture()
         if problem := _bystander_thread.submit(end).result():
             problems.append(problem)
-        if self.is_capturing and graph is not None:
+        if self._created is not None and graph is not None:
             with graph, graph.instantiate() as executable:
                 executable.launch(self._created)
                 self.driver.synchronize_stream(self._created)

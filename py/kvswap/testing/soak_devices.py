@@ -163,7 +163,9 @@ class TorchDevice:
         self._torch: Any = importlib.import_module("torch")
         self._torch.cuda.init()
         self._tensors: dict[int, Any] = {}
-        self.name = f"{self._torch.cuda.get_device_name()}, torch {self._torch.__version__}"
+        self.name = (
+            f"{self._torch.cuda.get_device_name()}, torch {self._torch.__version__}"
+        )
 
     def device_memory(self, size: int) -> int:
         """See SoakDevice."""

@@ -272,7 +272,9 @@ class Workload:
         self._graphs = graphs
         self._faults = faults
         handles = [
-            device.stream() if number < 2 or number % 2 == 0 else _SPECIAL_STREAMS[number % 3]
+            device.stream()
+            if number < 2 or number % 2 == 0
+            else _SPECIAL_STREAMS[number % 3]
             for number in range(streams)
         ]
         self._lanes = [
