@@ -230,3 +230,9 @@ def capture_beside(capturing: str, other: str, mode: int, rounds: int) -> Any:
         outcome["is_alive"] = thread.is_alive()
         outcome["violations"] = simulator.violations()
     return outcome
+
+
+def captures_beside(capturing: str, mode: int, rounds: int) -> dict[str, Any]:
+    """capture_beside for each kind of stream that another thread may swap on."""
+    kinds = ("null", "legacy", "per_thread", "blocking", "non_blocking")
+    return {kind: capture_beside(capturing, kind, mode, rounds) for kind in kinds}
