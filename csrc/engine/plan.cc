@@ -11,9 +11,11 @@ namespace {
 
 // Neighbours that are looked at to tell whether copies are contiguous.
 constexpr std::size_t kSample = 64;
-// Runs of fewer copies are not worth a look at whether they are contiguous, and
-// there may be as many of them as copies.
+// Runs of fewer copies are not worth a look at whether they are contiguous.
 constexpr std::size_t kShortRun = 4;
+// There may be as many short runs as copies: from here on the policy's answers
+// are kept.
+constexpr std::size_t kManyRuns = 32;
 constexpr std::size_t kDirections = 4;
 // Powers of two that a size can be.
 constexpr std::size_t kSizeClasses = 64;
@@ -167,6 +169,7 @@ const kvswap_policy_rule* Plan::FindRule(const PolicyInForce& policy,
   Situation situation = {run.kind.direction, settings_.priority, copy_engine_,
                          run.span.largest, runs_.CountOf(run.kind.direction)};
   if (run.count() < kShortRun) {
+    if (runs().size() < kManyRuns) return policy.Find(situation);
     if (asked_.empty()) asked_.resize(kDirections * kSizeClasses);
     Asked& asked =
         asked_[static_cast<std::size_t>(run.kind.direction) * kSizeClasses +

@@ -229,12 +229,13 @@ const kvswap_policy_rule* PolicyInForce::Find(
     const Situation& situation) const {
   for (std::size_t i = 0; i < rule_count_; ++i) {
     const kvswap_policy_rule& rule = rules_[i];
-    if ((rule.direction == kAny || rule.direction == situation.direction) &&
+    // First what most rules fail by, in small calls: they feel each step.
+    if (situation.count >= rule.min_count &&
+        (rule.direction == kAny || rule.direction == situation.direction) &&
         (rule.priority == kAny || rule.priority == situation.priority) &&
         (rule.copy_engine == KVSWAP_ENGINE_AUTO ||
          rule.copy_engine == situation.copy_engine) &&
-        (rule.max_size == 0 || situation.size <= rule.max_size) &&
-        situation.count >= rule.min_count) {
+        (rule.max_size == 0 || situation.size <= rule.max_size)) {
       return &rule;
     }
   }

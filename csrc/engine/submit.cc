@@ -79,8 +79,9 @@ void Submitter::FindParts(std::size_t first, std::size_t end) {
     const auto index = static_cast<std::size_t>(run - runs.begin());
     const Part part = {index, std::max(first, run->first),
                        std::min(end, run->end)};
-    (plan_.routes()[index].by_kernel && !launches_refused_ ? kernel_parts_
-                                                           : copy_engine_parts_)
+    (plan_.routes()[index].by_kernel && refusal_ == abi::kSuccess
+         ? kernel_parts_
+         : copy_engine_parts_)
         .push_back(part);
   }
   const auto group = [&](const Part& part) {
@@ -103,7 +104,6 @@ void Submitter::SubmitByKernel(kvswap_result* report) {
       ++end;
     }
     if (!LaunchGroup(begin, end, report)) {
-      launches_refused_ = true;
       report->unavailable[KVSWAP_ENGINE_KERNEL] = KVSWAP_REASON_LAUNCH_FAILED;
       copy_engine_parts_.insert(
           copy_engine_parts_.end(),
@@ -134,6 +134,7 @@ bool Submitter::LaunchGroup(std::size_t first, std::size_t end,
     }
   }
   if (code == abi::kSuccess) code = launcher_->Flush();
+  refusal_ = code;
 
   // What the launches hold, and what is left for the copy engine.
   std::size_t accepted = launcher_->accepted();
@@ -208,6 +209,12 @@ bool Submitter::FlushList(kvswap_result* report) {
   if (submission.error == abi::kSuccess) {
     list_.Clear();
     return true;
+  }
+  if (submission.error == abi::kErrorStreamCaptureInvalidated &&
+      refusal_ != abi::kSuccess) {
+    // The refused launch ended the capture: it is the error, not what came of
+    // it.
+    return FailDriverCall(plan_.table(), refusal_, "cuLaunchKernel", report);
   }
   return FailSubmission(plan_, engine, submission,
                         submission.failed_index == KVSWAP_NO_INDEX

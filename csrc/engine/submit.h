@@ -66,7 +66,8 @@ class Submitter {
   std::optional<KernelLauncher> launcher_;
   std::vector<Part> kernel_parts_;
   std::vector<Part> copy_engine_parts_;
-  bool launches_refused_ = false;
+  // What the driver answered to the launch that it refused.
+  int refusal_ = abi::kSuccess;
   std::size_t copy_calls_ = 0;
 };
 

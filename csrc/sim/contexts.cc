@@ -16,6 +16,8 @@ Result CreateContext(Driver& driver, Call* call, ContextHandle* context,
                      unsigned flags, Device device) {
   if (context == nullptr) return abi::kErrorInvalidValue;
   if (!IsDevice(driver, device)) return abi::kErrorInvalidDevice;
+  const Result failure = FailureOfCurrent(driver);
+  if (failure != abi::kSuccess) return failure;
   auto created = std::make_shared<Context>();
   created->device = device;
   created->flags = flags;

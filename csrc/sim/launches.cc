@@ -1,5 +1,6 @@
 // cuLaunchKernel.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,9 @@ namespace {
 constexpr std::array<unsigned, 3> kMostBlocks = {2147483647, 65535, 65535};
 constexpr std::array<unsigned, 3> kMostThreads = {1024, 1024, 64};
 constexpr std::uint64_t kMostThreadsOfBlock = 1024;
+
+// Where a caller's buffer ends before the parameters do.
+constexpr char kUnsetParameterByte = '\x5a';
 
 // What cuLaunchKernel takes beside the function and the stream.
 struct LaunchArguments {
@@ -52,7 +56,7 @@ Result CheckShape(Call* call, const Function& function,
       threads > function.kernel.max_threads) {
     call->Note("more threads than the kernel's launch bounds allow, " +
                std::to_string(function.kernel.max_threads));
-    return abi::kErrorLaunchOutOfResources;
+    return abi::kErrorInvalidValue;
   }
   if (shape.shared_bytes > function.max_dynamic_shared_bytes) {
     call->Note("more dynamic shared memory than the function allows, " +
@@ -88,12 +92,19 @@ Result CopyParameters(Call* call, const LaunchArguments& arguments,
   } else if (arguments.parameters != nullptr && size != 0) {
     from = static_cast<const char*>(arguments.parameters[0]);
   }
-  if (given != size || (size != 0 && from == nullptr)) {
+  if (given > size) {
+    call->Note("the kernel has " + std::to_string(size) +
+               " bytes of parameters, more were given");
+    return abi::kErrorLaunchOutOfResources;
+  }
+  if (size != 0 && from == nullptr) {
     call->Note("the kernel has " + std::to_string(size) +
                " bytes of parameters, which were not given");
     return abi::kErrorInvalidValue;
   }
-  copy->assign(from, from + size);
+  // A buffer may be shorter than the parameters; what it lacks has no value.
+  copy->assign(size, kUnsetParameterByte);
+  std::copy_n(from, given, copy->begin());
   return abi::kSuccess;
 }
 
@@ -134,12 +145,17 @@ Result Launch(Driver& driver, Call* call, FunctionHandle handle,
     call->Note("the function is one of another context than the stream's");
     return abi::kErrorInvalidHandle;
   }
-  result = CheckShape(call, *function, arguments.shape);
-  if (result != abi::kSuccess) return result;
   std::vector<char> parameters;
-  result = CopyParameters(call, arguments, function->kernel.parameter_bytes,
-                          &parameters);
-  if (result != abi::kSuccess) return result;
+  result = CheckShape(call, *function, arguments.shape);
+  if (result == abi::kSuccess) {
+    result = CopyParameters(call, arguments, function->kernel.parameter_bytes,
+                            &parameters);
+  }
+  if (result != abi::kSuccess) {
+    // A refused launch ends the capture that it was to be in.
+    if (stream->capture != nullptr) Invalidate(stream->capture.get());
+    return result;
+  }
   const LaunchShape& shape = arguments.shape;
   const cuda_sim_kernel* kernel = nullptr;
   result = FindHostKernel(driver, call, *function,

@@ -51,7 +51,9 @@ Result Load(Driver& driver, Call* call, ModuleHandle* module,
 
 Result GetFunction(Driver& driver, Call* call, FunctionHandle* function,
                    ModuleHandle handle, const char* name) {
-  if (function == nullptr || name == nullptr) return abi::kErrorInvalidValue;
+  if (function == nullptr || name == nullptr || *name == '\0') {
+    return abi::kErrorInvalidValue;
+  }
   std::shared_ptr<Module> module;
   const Result result = FindModule(driver, handle, &module);
   if (result != abi::kSuccess) return result;

@@ -31,6 +31,25 @@ int OldestDriver(int ptx) {
   return 99000;
 }
 
+// The version that brought a target, of those that devices of the simulator can
+// have. Source: PTX ISA, "PTX Module Directives: .target".
+struct Target {
+  int compute_capability;
+  int ptx;
+};
+constexpr Target kTargets[] = {
+    {75, 63},  {80, 70},  {86, 71},  {87, 74},  {88, 90},  {89, 78},  {90, 78},
+    {100, 86}, {101, 86}, {103, 88}, {110, 90}, {120, 87}, {121, 88},
+};
+
+// 0 for a target that is older than all of those, or unknown.
+int OldestPtx(int compute_capability) {
+  for (const Target& target : kTargets) {
+    if (target.compute_capability == compute_capability) return target.ptx;
+  }
+  return 0;
+}
+
 // Words (names, directives, numbers) and single marks, comments left out.
 std::vector<std::string_view> Tokens(std::string_view text) {
   const auto in_word = [](char character) {
@@ -185,6 +204,10 @@ Result ParsePtx(const char* text, Image* image, std::string* why) {
   Parser(std::move(tokens), image).Parse();
   if (image->ptx_version == 0 || image->compute_capability == 0) {
     *why = "PTX without a version or a target";
+    return abi::kErrorInvalidPtx;
+  }
+  if (image->ptx_version < OldestPtx(image->compute_capability)) {
+    *why = "PTX of a version that does not have its target";
     return abi::kErrorInvalidPtx;
   }
   image->oldest_driver = OldestDriver(image->ptx_version);

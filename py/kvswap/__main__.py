@@ -28,14 +28,7 @@ def main() -> None:
         wrong = f"{command!r} is no command\n" if command else ""
         sys.exit(wrong + usage())
     program = importlib.import_module(f"kvswap.{command}")
-    if command == "bench":  # has no flags of absl's, which may then be absent
-        sys.exit(program.main(sys.argv[2:]))
-    from absl import app, flags
-
-    # Its flags are defined when it is imported; --help is to show its text and flags.
-    sys.modules["__main__"].__doc__ = program.__doc__
-    flags.adopt_module_key_flags(program)
-    app.run(program.main, [f"{sys.argv[0]} {command}", *sys.argv[2:]])
+    sys.exit(program.main(sys.argv[2:]))
 
 
 if __name__ == "__main__":

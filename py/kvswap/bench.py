@@ -1,213 +1,270 @@
-"""``python -m kvswap bench``: what is measured, and where the results go."""
+"""``kvswap bench``: how fast blocks move, beside the alternatives; what calls cost."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
+import os
+import pathlib
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kvswap.benchmark import output
-from kvswap.benchmark.arguments import parse_arguments, shapes_for
-from kvswap.benchmark.cells import KIB, Cell
+from kvswap.benchmark import arguments, output
+from kvswap.benchmark.arguments import UsageError, add_arguments
+from kvswap.benchmark.cells import size_text
 from kvswap.benchmark.contenders import Workshop
 from kvswap.benchmark.gpu import Gpu, NoGpuError
 from kvswap.benchmark.pools import Pools
+from kvswap.benchmark.presets import PRESETS
+from kvswap.benchmark.progress import Progress, open_progress
+from kvswap.benchmark.results import Results, ResultsError
 from kvswap.benchmark.rounds import RoundSettings, TimeBudget
 from kvswap.benchmark.session import Session
 
+__all__ = ["DESCRIPTION", "SUMMARY", "add_arguments", "main", "run", "run_on"]
 
-def main(arguments: Sequence[str]) -> int:
+SUMMARY = arguments.SUMMARY
+DESCRIPTION = arguments.DESCRIPTION
+
+# Exit statuses. argparse takes 2 as well.
+_PROBLEM = 1
+_USAGE = 2
+_BELOW = 4
+
+
+def main(argument_list: Sequence[str]) -> int:
+    """Runs the benchmark as a program of its own; the exit status."""
+    parser = arguments.make_parser()
+    return run(parser.parse_args(list(argument_list)))
+
+
+def run(options: argparse.Namespace) -> int:
     """Runs the benchmark; the exit status."""
-    options = parse_arguments(arguments)
-    if options.preset == "host":
-        return _run_host(options)
-    budget = TimeBudget(options.seconds)
     try:
-        gpu = Gpu(options.device)
-    except NoGpuError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return run_on(gpu, options, budget)
+        arguments.complete(options)
+        _check_outputs(options)
+        if options.list_models:
+            return _list_models()
+        if options.compare:
+            return _compare(options)
+        if options.from_file:
+            return _show(options)
+        if options.preset == "host":
+            return _run_host(options)
+        return _run_gpu(options)
+    except UsageError as error:
+        print(f"kvswap bench: {error}", file=sys.stderr)
+        return _USAGE
+    except ResultsError as error:
+        print(f"kvswap bench: {error}", file=sys.stderr)
+        return _PROBLEM
+
+
+def _check_outputs(options: Any) -> None:
+    """Finds out before minutes of measuring whether its results can be written.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    for name, path in (("json", options.json), ("csv", options.csv)):
+        if path not in (None, "-"):
+            _check_folder(name, path)
+    if options.plot is not None:
+        from kvswap.benchmark import plot
+
+        if not options.from_file:
+            _check_curves(options.preset)
+        _check_folder("plot", options.plot)
+        try:
+            plot.check(options.plot)
+        except plot.PlotError as error:
+            raise UsageError(str(error)) from error
+
+
+def _check_folder(name: str, path: str) -> None:
+    folder = pathlib.Path(path).resolve().parent
+    if not folder.is_dir():
+        raise UsageError(f"--{name} {path}: there is no folder {folder}")
+    if pathlib.Path(path).is_dir():
+        raise UsageError(f"--{name} {path}: is a folder; give a file")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"--{name} {path}: cannot write to the folder {folder}")
+
+
+def _list_models() -> int:
+    from kvswap.benchmark import model_speed
+
+    print("\n".join(model_speed.list_lines()))
+    return 0
+
+
+def _compare(options: Any) -> int:
+    from kvswap.benchmark import compare, results
+
+    comparison = compare.compare(*(results.read(path) for path in options.compare))
+    if options.json != "-":
+        print("\n".join(compare.lines(comparison, options.fail_below)))
+    if options.json is not None:
+        with _output_file(options.json) as file:
+            json.dump(compare.as_object(comparison), file, indent=1)
+            file.write("\n")
+    if options.fail_below is not None and comparison.below(options.fail_below):
+        return _BELOW
+    return 0
+
+
+def _show(options: Any) -> int:
+    from kvswap.benchmark import results
+
+    found = results.read(options.from_file)
+    if found.preset not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise ResultsError(
+            f"{found.name} holds {found.preset!r}, which is none of {known}"
+        )
+    if options.plot is not None:
+        _check_curves(found.preset)
+    return _write(options, found)
+
+
+def _check_curves(preset: str) -> None:
+    if not PRESETS[preset].with_curves:
+        known = ", ".join(name for name, each in PRESETS.items() if each.with_curves)
+        raise UsageError(
+            f"--plot draws GB/s against the size of blocks, which {preset!r} does not "
+            f"measure; these do: {known}"
+        )
 
 
 def _run_host(options: Any) -> int:
     from kvswap.benchmark import host
 
+    progress = open_progress(options.quiet)
     try:
-        lines, found = host.report(options.seconds)
+        environment, rows = host.measure(
+            options.seconds, options.counts, options.engines, progress
+        )
     except ImportError as error:
         print(
             f"the benchmark needs the simulated driver ({error}). Install it: "
             f"{sys.executable} -m pip install 'kvswap[sim]'",
             file=sys.stderr,
         )
-        return 1
-    if options.json is None:
-        print("\n".join(lines))
-        return 0
-    with _output_file(options.json) as file:
-        json.dump(found, file, indent=2)
-        file.write("\n")
-    return 0
+        return _PROBLEM
+    finally:
+        progress.end()
+    return _write(options, Results("host", environment, rows))
+
+
+def _run_gpu(options: Any) -> int:
+    budget = TimeBudget(options.seconds)
+    try:
+        gpu = Gpu(options.device)
+    except NoGpuError as error:
+        print(error, file=sys.stderr)
+        return _PROBLEM
+    return run_on(gpu, options, budget)
 
 
 def run_on(gpu: Gpu, options: Any, budget: TimeBudget) -> int:
     """Measures on a GPU and writes the results; the exit status."""
     environment = gpu.environment(options.seed)
-    output.progress(
+    progress = open_progress(options.quiet)
+    progress.tell(
         ", ".join(f"{name} {value}" for name, value in environment.items() if value)
     )
-    session = Session(
-        Workshop(
-            Pools(gpu, options.pool_bytes, options.seed),
-            options.limit_bytes,
-            # Their recording is time too: it would count where a cell is short.
-            events=options.preset == "table",
-        ),
-        _round_settings(options),
-        budget,
-    )
     try:
-        lines = _PRESETS[options.preset](session, options)
+        session = _session(gpu, options, budget, progress)
+    except RuntimeError as error:  # torch's, for want of memory
+        print(
+            f"kvswap bench: two pools of {size_text(options.pool_bytes)} on the GPU and "
+            f"two pinned ones on the host do not fit: --pool-bytes ({error})",
+            file=sys.stderr,
+        )
+        return _PROBLEM
+    try:
+        PRESETS[options.preset].run(session, options)
     except KeyboardInterrupt:
         session.fail("interrupted")
-        lines = []
-    _write(options, session, environment, lines)
-    return 1 if session.problems else 0
-
-
-def _round_settings(options: Any) -> RoundSettings:
-    presets: dict[str, dict[str, Any]] = {
-        "table": {"hopeless": 4.0, "trial_rounds": 5},
-        "grid": {"hopeless": 2.0, "trial_rounds": 3},
-        "streams": {},
-        "submission": {"least_seconds": 0.3, "most_rounds": 2000},
-        "compute": {"least_seconds": 0.0},
-    }
-    settings = RoundSettings(
-        rounds=options.rounds, seed=options.seed, **presets[options.preset]
-    )
-    return settings
-
-
-def _run_table(session: Session, options: Any) -> list[str]:
-    from kvswap.benchmark import speed_table
-
-    places = speed_table.cells(
-        options.sizes or speed_table.DEFAULT_SIZES,
-        options.counts or (),
-        options.directions,
-        options.stream,
-        options.priority,
-    )
-    speed_table.run(session, places, options.methods or speed_table.DEFAULT_METHODS)
-    return speed_table.lines(session)
-
-
-def _run_grid(session: Session, options: Any) -> list[str]:
-    from kvswap.benchmark import grid
-
-    places = grid.cells(
-        options.sizes or grid.SIZES,
-        options.counts or grid.COUNTS,
-        options.directions,
-        options.stream,
-        options.priority,
-        options.most_bytes,
-        options.seed,
-    )
-    grid.run(session, places)
-    return grid.lines(session)
-
-
-def _run_streams(session: Session, options: Any) -> list[str]:
-    from kvswap.benchmark import speed_table, stream_kinds
-
-    places = speed_table.cells(
-        options.sizes or speed_table.DEFAULT_SIZES,
-        options.counts or (),
-        options.directions,
-        (),
-        options.priority,
-    )
-    stream_kinds.run(session, places)
-    return stream_kinds.lines(session)
-
-
-def _run_submission(session: Session, options: Any) -> list[str]:
-    from kvswap.benchmark import submission
-
-    many = options.counts[0] if options.counts else submission.MANY
-    submission.run(session, many, options.sizes or submission.MANY_SIZES)
-    return submission.lines(session)
-
-
-def _run_compute(session: Session, options: Any) -> list[str]:
-    from kvswap.benchmark import compute
-
-    sizes = options.sizes or [8 * KIB, 32 * KIB]
-    places = [
-        (
-            Cell(
-                direction,
-                size,
-                options.counts[0] if options.counts else compute.call_count(size),
-                priority="compute",
-            ),
-            shapes_for(options, direction),
-        )
-        for direction in options.directions
-        for size in sizes
+    finally:
+        progress.end()
+    problems = [
+        *session.problems,
+        *(f"{_NO_TIME}{each}" for each in session.skipped),
     ]
-    settings = compute.ComputeSettings(
-        options.gemm,
-        options.gemm_milliseconds / 1e3,
-        options.gemm_priority,
-        options.copy_priorities,
+    return _write(options, Results(options.preset, environment, session.rows, problems))
+
+
+_NO_TIME = "no time: "
+
+
+def _session(gpu: Gpu, options: Any, budget: TimeBudget, progress: Progress) -> Session:
+    workshop = Workshop(
+        Pools(gpu, options.pool_bytes, options.seed),
+        options.limit_bytes,
+        # Their recording is time too: it would count where a cell is short.
+        events=options.preset in ("table", "model"),
     )
-    compute.run(session, places, settings)
-    return compute.lines(session)
+    settings = RoundSettings(
+        rounds=options.rounds,
+        seed=options.seed,
+        **PRESETS[options.preset].rounds,
+    )
+    return Session(workshop, settings, budget, progress)
 
 
-_PRESETS = {
-    "table": _run_table,
-    "grid": _run_grid,
-    "streams": _run_streams,
-    "submission": _run_submission,
-    "compute": _run_compute,
-}
-
-
-def _write(
-    options: Any, session: Session, environment: dict[str, Any], lines: Sequence[str]
-) -> None:
+def _write(options: Any, results: Results) -> int:
+    """Writes results wherever they are wanted; the exit status."""
+    failed = [text for text in results.problems if not text.startswith(_NO_TIME)]
     if options.json != "-":
-        print(
-            f"kvswap {environment['kvswap']} on {environment['device']}, CUDA driver "
-            f"{environment['driver_cuda']} {environment['driver_build']}, seed "
-            f"{environment['seed']}"
-        )
-        print()
-        print("\n".join(lines))
-        if session.skipped:
-            print(f"\nNo time was left for {len(session.skipped)} cells: --seconds.")
-        if session.problems:
-            print("\nPROBLEMS:")
-            print("\n".join(session.problems))
+        print("\n".join(_text(results, failed)))
     if options.json is not None:
         with _output_file(options.json) as file:
             output.write_json(
                 file,
-                options.preset,
-                session.rows,
-                environment,
-                [*session.problems, *(f"no time: {each}" for each in session.skipped)],
+                results.preset,
+                results.rows,
+                results.environment,
+                results.problems,
             )
     if options.csv is not None:
         with open(options.csv, "w", encoding="utf-8", newline="") as file:
-            output.write_csv(file, session.rows, environment)
+            output.write_csv(file, results.rows, results.environment)
+    if options.plot is not None:
+        from kvswap.benchmark import plot
+
+        try:
+            plot.draw(results, options.plot)
+        except plot.PlotError as error:
+            print(f"kvswap bench: {error}", file=sys.stderr)
+            return _PROBLEM
+    return _PROBLEM if failed else 0
+
+
+def _text(results: Results, failed: Sequence[str]) -> list[str]:
+    skipped = len(results.problems) - len(failed)
+    lines = [_headline(results.environment), ""]
+    lines += PRESETS[results.preset].lines(results.rows)
+    if skipped:
+        lines += ["", f"No time was left for {skipped} cells: --seconds."]
+    if failed:
+        lines += ["", "PROBLEMS:", *failed]
+    return lines
+
+
+def _headline(environment: dict[str, Any]) -> str:
+    words = [f"kvswap {environment.get('kvswap', '')} on {environment.get('device')}"]
+    if environment.get("driver_cuda"):
+        build = environment.get("driver_build", "")
+        words.append(f"CUDA driver {environment['driver_cuda']} {build}".strip())
+    words += [
+        f"{text}{environment[name]}"
+        for name, text in (("cpu", ""), ("arrays", ""), ("seed", "seed "), ("date", ""))
+        if environment.get(name)
+    ]
+    return ", ".join(words)
 
 
 def _output_file(name: str) -> Any:

@@ -1,232 +1,281 @@
-"""An offload round: blocks out of the GPU and back in, every byte compared.
+"""An offload round: requests fill a GPU, blocks go to host memory and come back.
 
-    python -m kvswap demo [--blocks=256] [--block_bytes=65536] [--engine=auto]
+    python -m kvswap demo
 
-Fills a cache of blocks on the GPU, swaps them out to pinned memory by a random block
-table, scrambles the GPU's cache, swaps them in to other places, and compares. Arrays
-are torch's where it is installed, else NumPy's, else Python's own. Without a GPU the
-simulated driver stands in, and the output says so: its times are not a GPU's.
-
-The exit status is 1 if a byte is wrong.
+`run` and its like are the command `demo` of the program `kvswap`.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import os
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from absl import app, flags
+from typing import TYPE_CHECKING
 
 import kvswap
-from kvswap._demo_arrays import ArrayLibrary, Torch, choose_array_library
-from kvswap._demo_driver import DemoDriver, NoDriverError, choose_driver
-from kvswap._demo_memory import BlockMemory, DemoStream, DriverMemory, TorchMemory
 
-_BLOCKS = flags.DEFINE_integer("blocks", 256, "Number of blocks.", lower_bound=1)
-_BLOCK_BYTES = flags.DEFINE_integer(
-    "block_bytes", 65536, "Size of a block in bytes.", lower_bound=1
-)
-_SEED = flags.DEFINE_integer("seed", 1, "Of the content and the block tables.")
-_DEVICE = flags.DEFINE_integer("device", 0, "Ordinal of the GPU.", lower_bound=0)
-_ENGINE = flags.DEFINE_string(
-    "engine", "auto", "The engine, as kvswap's calls take it."
-)
-_SIMULATE = flags.DEFINE_bool(
-    "simulate", False, "Use the simulated driver even if there is a GPU."
-)
-_DRIVER_VERSION = flags.DEFINE_string(
-    "driver_version", "13.0", "CUDA version of the simulated driver, where it is used."
-)
+if TYPE_CHECKING:
+    from kvswap.demonstration.caches import Caches
+    from kvswap.demonstration.driver import DemoDriver
+    from kvswap.demonstration.live_view import LiveView
+    from kvswap.demonstration.pair_arrays import PairArrays
+    from kvswap.demonstration.plain_view import PlainView
 
+SUMMARY = "an offload round: blocks out of the GPU and back, every byte compared"
 
-class WrongBytesError(Exception):
-    """What came out of a copy is not what went in."""
+DESCRIPTION = """\
+Shows what kvswap is for. Requests fill the KV cache of a GPU; when it is full, the
+blocks of the request that was used least recently are swapped out to pinned host
+memory, and swapped in again, to other places, when its user comes back. Each step
+really happens: every byte is compared with what was written, and the exit status is 1
+if one is wrong.
 
+On a terminal, and with the package rich (pip install 'kvswap[terminal]'), the blocks
+are seen moving; otherwise each step is a few plain lines. Without a GPU the simulated
+driver stands in (pip install 'kvswap[sim]'), and the output says so: its times are not
+a GPU's.
 
-@dataclass(frozen=True)
-class Swap:
-    """One line of the table.
+examples:
+  kvswap demo                          on this machine's GPU, else simulated
+  kvswap demo --speed=3 --steps=60     faster, and longer
+  kvswap demo --engine=loop            with one copy call for each block
+  kvswap demo --stream=default         on the stream that torch uses by itself
+  kvswap demo --driver_version=12.4 --simulate
+                                       as on a driver of CUDA 12.4
+  kvswap demo --once --seed=7          plain text, the same each time
+"""
 
-    Attributes:
-        step: "swap out" or "swap in".
-        stream: name of the stream.
-        result: what the call submitted.
-        seconds: from before the call until the stream had passed the copies.
-    """
-
-    step: str
-    stream: str
-    result: kvswap.SwapResult
-    seconds: float
+# As a shell reports a program that Ctrl-C ended, and one that wrote to a closed pipe.
+_STOPPED = 130
+_NO_READER = 141
 
 
-class OffloadRound:
-    """One round on one stream."""
-
-    def __init__(
-        self,
-        memory: BlockMemory,
-        arrays: ArrayLibrary,
-        stream: DemoStream,
-        engine: str,
-        shape: tuple[int, int],
-    ) -> None:
-        self._memory = memory
-        self._arrays = arrays
-        self._stream = stream
-        self._engine = engine
-        self._shape = shape
-
-    def run(self) -> list[Swap]:
-        """Swaps out and in.
-
-        Raises:
-            WrongBytesError: a byte is not what it was.
-        """
-        memory, arrays, (blocks, block_bytes) = self._memory, self._arrays, self._shape
-        content = arrays.random_blocks(blocks, block_bytes)
-        host_table, gpu_table = arrays.random_table(blocks), arrays.random_table(blocks)
-        host_blocks = arrays.addresses(memory.host_address, host_table, block_bytes)
-
-        memory.write_gpu(content)
-        numbers = arrays.numbers(blocks)
-        gpu_blocks = arrays.addresses(memory.gpu_address, numbers, block_bytes)
-        swap_out = self._swap("swap out", gpu_blocks, host_blocks)
-        on_host = arrays.pick(memory.host_blocks, host_table)
-        self._compare("swap out", on_host, content)
-
-        memory.write_gpu(arrays.random_blocks(blocks, block_bytes))
-        gpu_blocks = arrays.addresses(memory.gpu_address, gpu_table, block_bytes)
-        swap_in = self._swap("swap in", host_blocks, gpu_blocks)
-        on_gpu = arrays.pick(memory.read_gpu(), gpu_table)
-        self._compare("swap in", on_gpu, content)
-        return [swap_out, swap_in]
-
-    def _swap(self, step: str, src_ptrs: Any, dst_ptrs: Any) -> Swap:
-        sizes = self._arrays.filled(*self._shape)
-        begin = time.perf_counter()
-        result = kvswap.swap_blocks_batch(
-            src_ptrs,
-            dst_ptrs,
-            sizes,
-            stream=self._stream.argument,
-            engine=self._engine,
-        )
-        self._stream.synchronize()
-        return Swap(step, self._stream.name, result, time.perf_counter() - begin)
-
-    def _compare(self, step: str, actual: Any, expected: Any) -> None:
-        difference = self._arrays.first_difference(actual, expected)
-        if difference is not None:
-            block, byte = difference
-            raise WrongBytesError(
-                f"{step} on the stream {self._stream.name!r}: block {block}, byte "
-                f"{byte} is {self._arrays.byte(actual, block, byte)} instead of "
-                f"{self._arrays.byte(expected, block, byte)}"
-            )
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is below 1")
+    return number
 
 
-def describe_driver(driver: DemoDriver, device: int) -> list[str]:
-    """Lines that say which driver and GPU these are."""
-    info = kvswap.driver_info()
-    version = f"{info.driver_version // 1000}.{info.driver_version % 1000 // 10}"
-    kind = "SIMULATED driver" if driver.simulated else "driver"
-    lines = [
-        f"{kind} for CUDA {version}: {info.path}",
-        f"GPU {device}: {driver.client.device_name(device)}",
-    ]
-    if driver.simulated:
-        lines += [
-            f"Simulated, because {driver.reason}.",
-            "The times below are the simulation's, not a GPU's.",
-        ]
-    return lines
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is below 0")
+    return number
 
 
-def table_lines(swaps: Sequence[Swap]) -> list[str]:
-    """The table, a line for each swap, columns aligned."""
-    header = ["step", "stream", "engine", "blocks", "bytes", "time", "did not run"]
-    rows = [header]
-    for swap in swaps:
-        result = swap.result
-        rows.append(
-            [
-                swap.step,
-                swap.stream,
-                result.engine,
-                f"{result.submitted:,}",
-                f"{result.submitted_bytes:,}",
-                f"{swap.seconds * 1e3:.3f} ms",
-                ", ".join(
-                    f"{engine} ({reason})"
-                    for engine, reason in result.unavailable.items()
-                ),
-            ]
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-    numeric = {3, 4, 5}
-    return [
-        "  ".join(
-            cell.rjust(width) if column in numeric else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def _above_zero(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+    return number
 
 
-def _torch_sees_gpu(arrays: ArrayLibrary) -> bool:
-    if not isinstance(arrays, Torch):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--blocks",
+        type=_at_least_one,
+        default=48,
+        metavar="N",
+        help="blocks of the GPU's pool; the host's has twice as many (default: 48)",
+    )
+    parser.add_argument(
+        "--block_bytes",
+        "--block-bytes",
+        type=_at_least_one,
+        default=65536,
+        metavar="N",
+        help="size of a block in bytes (default: 65536)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=_not_negative,
+        default=21,
+        metavar="N",
+        help="steps of the story; one more verifies what is left (default: 21)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="of prompts, block tables and content (default: 1)",
+    )
+    parser.add_argument(
+        "--speed",
+        type=_above_zero,
+        default=1.0,
+        metavar="X",
+        help="of what is seen on a terminal: 2 is twice as fast (default: 1)",
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="plain lines on a terminal too"
+    )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="plain lines without times and paths: the same text for the same seed",
+    )
+    parser.add_argument(
+        "--engine",
+        default="auto",
+        help="as the library's calls take it (default: auto)",
+    )
+    parser.add_argument(
+        "--stream",
+        choices=("own", "default"),
+        default="own",
+        help="copy on a stream of its own, or on the default stream (default: own)",
+    )
+    parser.add_argument(
+        "--arrays",
+        choices=("auto", "torch", "numpy", "python"),
+        default="auto",
+        help="whose arrays hold block ids (default: torch's if it is installed, else "
+        "NumPy's, else lists)",
+    )
+    parser.add_argument(
+        "--device",
+        type=_not_negative,
+        default=0,
+        metavar="N",
+        help="ordinal of the GPU (default: 0)",
+    )
+    parser.add_argument(
+        "--simulate",
+        action="store_true",
+        help="use the simulated driver even if there is a GPU",
+    )
+    parser.add_argument(
+        "--driver_version",
+        "--driver-version",
+        default="13.0",
+        metavar="X.Y",
+        help="CUDA version of the simulated driver, where it is used (default: 13.0)",
+    )
+
+
+def _torch_sees_gpu(arrays: PairArrays) -> bool:
+    if arrays.name != "torch":
         return False
     import torch
 
     return bool(torch.cuda.is_available())
 
 
-def run_demo(driver: DemoDriver, arrays: ArrayLibrary) -> list[Swap]:
-    """All rounds, one for each kind of stream."""
-    shape = (_BLOCKS.value, _BLOCK_BYTES.value)
-    with contextlib.ExitStack() as resources:
-        memory: BlockMemory
-        if not driver.simulated and _torch_sees_gpu(arrays):
-            memory = TorchMemory(*shape, _DEVICE.value)
-        else:
-            resources.enter_context(driver.client.primary_context(_DEVICE.value))
-            memory = DriverMemory(driver.client, arrays, *shape, resources)
-        return [
-            swap
-            for stream in memory.streams
-            for swap in OffloadRound(memory, arrays, stream, _ENGINE.value, shape).run()
-        ]
+def _make_caches(
+    driver: DemoDriver,
+    arrays: PairArrays,
+    options: argparse.Namespace,
+    resources: contextlib.ExitStack,
+) -> Caches:
+    from kvswap.demonstration.caches import DriverCaches, TorchCaches
+
+    counts = (options.blocks, 2 * options.blocks)
+    default_stream = options.stream == "default"
+    if not driver.simulated and _torch_sees_gpu(arrays):
+        return TorchCaches(counts, options.block_bytes, options.device, default_stream)
+    resources.enter_context(driver.client.primary_context(options.device))
+    return DriverCaches(
+        driver.client,
+        counts,
+        options.block_bytes,
+        options.device,
+        default_stream,
+        resources,
+    )
 
 
-def main(_arguments: Sequence[str]) -> int:
-    """Runs the demo; the exit status."""
+def _is_rich_installed() -> bool:
     try:
-        arrays = choose_array_library(_SEED.value)
-        driver = choose_driver(_DEVICE.value, _SIMULATE.value, _DRIVER_VERSION.value)
-        print(
-            f"kvswap {kvswap.__version__}: an offload round with {arrays.description}"
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _choose_view(
+    driver: DemoDriver, options: argparse.Namespace
+) -> tuple[LiveView | PlainView, str]:
+    """The view, and what to say of the other one."""
+    from kvswap.demonstration.plain_view import PlainView
+
+    plain = PlainView(driver.simulated, options.once)
+    if options.once or options.plain or not sys.stdout.isatty():
+        return plain, ""
+    if not _is_rich_installed():
+        return plain, (
+            "To see the blocks move, install rich: "
+            f"{sys.executable} -m pip install 'kvswap[terminal]'"
         )
-        print("\n".join(describe_driver(driver, _DEVICE.value)))
-        swaps = run_demo(driver, arrays)
+    from kvswap.demonstration.live_view import LiveView
+
+    live = LiveView.on_terminal(driver, options.device, options.speed)
+    return (live, "") if live else (plain, "")
+
+
+def _run(options: argparse.Namespace) -> None:
+    from kvswap.demonstration import words
+    from kvswap.demonstration.driver import choose_driver
+    from kvswap.demonstration.pair_arrays import choose_pair_arrays
+    from kvswap.demonstration.scheduler import Scheduler
+
+    arrays = choose_pair_arrays(options.arrays)
+    driver = choose_driver(options.device, options.simulate, options.driver_version)
+    version = "" if options.once else f" {kvswap.__version__}"
+    library = arrays.name if options.once else arrays.description
+    print(f"kvswap{version}: an offload round with {library}")
+    print("\n".join(words.describe_driver(driver, options.device, options.once)))
+    print(flush=True)
+    view, advice = _choose_view(driver, options)
+    with contextlib.ExitStack() as resources:
+        caches = _make_caches(driver, arrays, options, resources)
+        # So that the first call shows what a call takes, not what the first one does.
+        kvswap.warmup(options.device)
+        scheduler = Scheduler(caches, arrays.make, options.engine, options.seed)
+        last = view.show(scheduler.run(options.steps))
+    print()
+    print(f"{words.describe_totals(last.totals)}.")
+    print(words.describe_end(last.totals))
+    if advice:
+        print(advice)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the demo; the exit status."""
+    from kvswap.demonstration.content import WrongBytesError
+    from kvswap.demonstration.driver import NoDriverError
+
+    try:
+        _run(options)
     except WrongBytesError as error:
-        print(f"WRONG BYTES after {error}", file=sys.stderr)
+        print(f"WRONG BYTES in {error}", file=sys.stderr)
         return 1
-    except (NoDriverError, ValueError, kvswap.SwapError) as error:
+    except (NoDriverError, ImportError, ValueError, kvswap.SwapError) as error:
         print(f"the demo could not run: {error}", file=sys.stderr)
         return 1
-    print()
-    print("\n".join(table_lines(swaps)))
-    print()
-    print(
-        f"Every byte of {_BLOCKS.value:,} blocks came back as it was, on each stream."
-    )
+    except BrokenPipeError:
+        # Whoever read has enough, as `head`; the interpreter flushes once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NO_READER
+    except KeyboardInterrupt:
+        print("\nStopped. All memory was given back.", file=sys.stderr)
+        return _STOPPED
     return 0
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the demo as a program of its own; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="kvswap demo",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
 if __name__ == "__main__":
-    app.run(main)
+    sys.exit(main())

@@ -207,6 +207,23 @@ def test_a_launch_refused_with_a_sticky_error_is_reported(
     assert raised.value.submitted == 0
 
 
+def test_a_launch_that_ended_a_capture_is_reported(
+    simulator: kvswap_sim.Simulator, driver: CudaDriver, stream: Stream
+) -> None:
+    pair = Pair(driver, _COUNT)
+    pair.swap(stream, engine="kernel")
+    driver.synchronize()
+    stream.begin_capture()
+    # Together, what a real driver answers to a refused launch in a capture.
+    simulator.fail("cuLaunchKernel", 1)
+    simulator.fail("cuMemcpyAsync", 901, every=True)
+    with pytest.raises(kvswap.SwapError, match="cuLaunchKernel") as raised:
+        pair.swap(stream, engine="kernel")
+    assert raised.value.cuda_error == 1
+    assert raised.value.submitted == 0
+    assert raised.value.index is None
+
+
 @pytest.mark.parametrize("code", [_NO_BINARY, _OUT_OF_MEMORY])
 def test_images_that_the_driver_refuses(
     simulator: kvswap_sim.Simulator, driver: CudaDriver, stream: Stream, code: int

@@ -5,6 +5,7 @@ Its times are the simulation's, so nothing is said of them.
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from tests import child_process
 SMALL = ("--pool-bytes=4M", "--limit-bytes=1M", "--rounds=3", "--seconds=60")
 
 
-def run(*arguments: str, version: str = "13.0") -> dict[str, Any]:
-    """The benchmark's results; it has to succeed."""
+def run_outcome(*arguments: str, version: str = "13.0") -> dict[str, Any]:
+    """What came of a run."""
     outcome: dict[str, Any] = child_process.run(
         "tests.python.simulated_gpu",
         "run_benchmark",
@@ -24,6 +25,12 @@ def run(*arguments: str, version: str = "13.0") -> dict[str, Any]:
         *arguments,
         environment=kvswap_sim.environment(version),
     )
+    return outcome
+
+
+def run(*arguments: str, version: str = "13.0") -> dict[str, Any]:
+    """The benchmark's results; it has to succeed."""
+    outcome = run_outcome(*arguments, version=version)
     found: dict[str, Any] = outcome["json"]
     assert outcome["status"] == 0, found["problems"]
     assert found["problems"] == []
@@ -56,6 +63,55 @@ def test_speed_table_on_all_streams() -> None:
                 "legacy",
                 "replay",
             )
+
+
+def test_model(tmp_path: pathlib.Path) -> None:
+    found = run(
+        "--model=gpt-oss-20b",
+        "--tensor-parallel=8",
+        "--block-tokens=4,8",
+        "--tokens=10",
+        "--layout=split",
+        f"--csv={tmp_path / 'run.csv'}",
+    )
+    assert found["preset"] == "model"
+    assert {"limit", "auto", "batch", "loop", "copy_loop"} <= measured(found)
+    # 1 head x 64 x 2 bytes of keys, as many of values; 24 layers, 3 or 2 blocks.
+    assert {
+        (row["size"], row["count"], row["request_copies"]) for row in found["rows"]
+    } == {(512, 3 * 48, 3 * 48), (1024, 2 * 48, 2 * 48)}
+    for row in found["rows"]:
+        assert (row["request_ms"] is None) == (row["method"] == "limit")
+        if row["request_ms"]:
+            # What was measured is the whole request. Both are rounded.
+            assert row["request_ms"] == pytest.approx(row["median_us"] / 1e3, rel=0.02)
+    assert (tmp_path / "run.csv").stat().st_size > 1000
+
+
+def test_part_of_a_model() -> None:
+    # 2 MiB of the pool of 4 MiB are room for 128 copies of 16 KiB of the 2,048.
+    found = run("--model=llama-3-8b", "--tensor-parallel=4", "--tokens=1024")
+    for row in found["rows"]:
+        assert (row["count"], row["request_copies"]) == (128, 2048)
+        if row["request_ms"]:
+            assert row["request_ms"] == pytest.approx(
+                16 * row["median_us"] / 1e3, rel=0.02
+            )
+
+
+def test_plot(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "plot.svg"
+    run("--sizes=1K,2K", "--counts=4", "--engines=auto,loop", f"--plot={path}")
+    text = path.read_text(encoding="utf-8")
+    assert "kvswap, auto" in text and "Simulated" in text and "2 KiB" in text
+
+
+def test_quiet() -> None:
+    outcome = run_outcome("--sizes=1K", "--counts=4", "--engines=auto", "--quiet")
+    assert outcome["status"] == 0 and outcome["errors"] == ""
+    outcome = run_outcome("--sizes=1K", "--counts=4", "--engines=auto")
+    assert "[1/2, at most" in outcome["errors"]
 
 
 def test_grid() -> None:

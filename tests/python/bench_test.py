@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import dataclasses
 import io
 import json
+import pathlib
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from kvswap.benchmark import grid, output, shapes, speed_table
+from kvswap import bench
+from kvswap.benchmark import grid, output, presets, shapes, speed_table
 from kvswap.benchmark.arguments import parse_arguments, shapes_for
 from kvswap.benchmark.beside_gemm import BesideSample, rate_inside
 from kvswap.benchmark.cells import Cell, parse_size, size_text, usual_count
@@ -50,23 +54,56 @@ def test_host_json() -> None:
     outcome = run("--host", "--seconds=0", "--json")
     assert outcome["status"] == 0, outcome["errors"]
     found = json.loads(outcome["output"])
-    assert found["arrays"].startswith("NumPy ")
-    copies = [call["copies"] for call in found["calls"]]
-    assert copies == [1, 1, 8192, 8192, 81920, 81920]
-    for call in found["calls"]:
-        assert call["rounds"] == 3
-        assert 0 < call["least_host_microseconds"] <= call["host_microseconds"]
+    assert (found["schema"], found["preset"]) == (1, "host")
+    assert found["environment"]["arrays"].startswith("NumPy ")
+    assert [(row["method"], row["count"]) for row in found["rows"]] == [
+        ("C ABI, auto", 1),
+        ("Python, auto", 1),
+        ("C ABI, auto", 8192),
+        ("Python, auto", 8192),
+        ("pool, no ticket", 81920),
+        ("pool, ticket", 81920),
+    ]
+    for row in found["rows"]:
+        assert row["rounds"] == 3
+        assert 0 < row["host_least_us"] <= row["host_p10_us"] <= row["host_us"]
+        assert row["host_us"] <= row["host_p90_us"]
+        assert row["host_ns_per_copy"] == pytest.approx(
+            row["host_us"] * 1e3 / row["count"], abs=0.01
+        )
         # The driver's part was counted, and is not the whole of the call.
-        assert call["driver_microseconds"] > 0
+        assert row["driver_us"] > 0
+
+
+def test_host_engines_and_counts(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "host.csv"
+    outcome = run(
+        "--host",
+        "--seconds=0",
+        "--counts=3",
+        "--engines=kernel,batch",
+        f"--csv={path}",
+        "--quiet",
+    )
+    assert outcome["status"] == 0, outcome["errors"]
+    assert outcome["errors"] == ""
+    rows = list(csv.DictReader(path.open(encoding="utf-8")))
+    assert [(row["method"], row["engines"]) for row in rows[:4]] == [
+        ("C ABI, kernel", ""),
+        ("Python, kernel", "kernel 3"),
+        ("C ABI, batch", ""),
+        ("Python, batch", "batch 3"),
+    ]
+    assert re.search(r"Python, kernel +3 +[\d.]+ us", outcome["output"])
 
 
 def test_host_table() -> None:
     outcome = run("--host", "--seconds=0", missing=("torch", "numpy"))
     assert outcome["status"] == 0, outcome["errors"]
     output = outcome["output"]
-    assert "host cost of calls, arrays of Python" in output
+    assert "on simulated driver" in output and "arrays of Python" in output
     assert "which is simulated" in output
-    assert re.search(r"swap_blocks_batch, 8,192 blocks +8,192 +[\d,.]+ us", output)
+    assert re.search(r"Python, auto +8,192 +[\d,.]+ [mu]s", output)
 
 
 def test_program_needs_no_absl() -> None:
@@ -91,6 +128,8 @@ def test_torch_without_a_gpu() -> None:
     outcome = run(missing=())
     assert outcome["status"] == 1
     assert "finds no CUDA GPU" in outcome["errors"]
+    assert "bench --host" in outcome["errors"]
+    assert outcome["errors"].count("\n") == 1, "a line"
 
 
 # Arguments --------------------------------------------------------------------
@@ -123,6 +162,29 @@ def test_defaults() -> None:
     assert options.json == "-"
 
 
+def test_methods_of_engines_and_alternatives() -> None:
+    assert parse_arguments([]).methods == list(speed_table.DEFAULT_METHODS)
+    options = parse_arguments(["--engines", "auto,bridge", "--alternatives", "gather"])
+    assert options.methods == ["auto", "bridge", "gather"]
+    options = parse_arguments(["--engines", "auto,batch", "--alternatives", "none"])
+    assert options.methods == ["auto", "batch"]
+    options = parse_arguments(["--alternatives", "copy_loop"])
+    assert options.methods == ["auto", "kernel", "batch", "loop", "copy_loop"]
+    assert parse_arguments(["--methods", "gather"]).methods == ["gather"]
+    options = parse_arguments(["--model", "qwen3-8b", "--engines", "auto"])
+    assert options.methods == ["auto", "one_batch_call", "copy_loop"]
+
+
+def test_other_words_for_streams_and_priorities() -> None:
+    options = parse_arguments(["--stream", "captured,per-thread,created,graph"])
+    assert options.stream == ["replay", "per_thread", "created", "replay"]
+    options = parse_arguments(
+        ["--stream-kinds", "legacy", "--priorities", "compute,throughput"]
+    )
+    assert options.stream == ["legacy"]
+    assert options.priority == ["compute", "throughput"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -135,7 +197,20 @@ def test_defaults() -> None:
         (["--compute", "--shapes", "plain:4"], "no shape"),
         (["--gemm", "64x64"], "ROWSxCOLUMNSxDEPTH"),
         (["--counts", "0"], "not above zero"),
-        (["--host", "--csv", "file"], "no --csv"),
+        (["--stream", "sideways"], "'sideways' is none of"),
+        (["--engines", "gather"], "'gather' is none of"),
+        (["--alternatives", "auto"], "'auto' is none of"),
+        (["--grid", "--engines", "auto"], "--engines belongs to"),
+        (["--host", "--alternatives", "none"], "--alternatives belongs to"),
+        (["--methods", "auto", "--engines", "auto"], "take it or them"),
+        (["--fail-below", "0.9"], "belongs to --compare"),
+        (["--compare", "a", "b", "--plot", "c.png"], "no --csv and no --plot"),
+        (["--list-models", "--json"], "--list-models has no --json"),
+        (["--model", "llama-9"], "'llama-9' is no model"),
+        (["--model", "qwen3-8b", "--sizes", "2K"], "--model says what blocks"),
+        (["--model", "qwen3-8b", "--tensor-parallel", "3"], "cannot share evenly"),
+        (["--model", "qwen3-8b", "--layout", "heap"], "invalid choice"),
+        (["--from", "a", "--compare", "b", "c"], "not allowed with"),
         (["--nohost"], "unrecognized"),
     ],
 )
@@ -154,6 +229,11 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for word in ("--grid", "--streams", "--submission", "--compute", "examples:"):
         assert word in text
+    # Every example is a command line that is understood.
+    examples = re.findall(r"^  kvswap bench(.*)$", text, re.MULTILINE)
+    assert len(examples) >= 10
+    for example in examples:
+        parse_arguments(example.partition("    ")[0].split())
 
 
 def test_shapes() -> None:
@@ -547,15 +627,20 @@ def test_speed_table_of_fake_methods() -> None:
     assert by_method["auto"]["gb_per_s"] == 0.5
     assert by_method["auto"]["ratio_to_best"] == 0.5
     assert by_method["auto"]["rounds"] == 5
-    text = "\n".join(speed_table.lines(session))
-    assert re.search(r"h2d +1000 B +1,000 +created +throughput +1.00 +0.5 +1.00 ", text)
-    assert "auto 1" in text and "loop, created: unavailable: there is none" in text
+    text = "\n".join(speed_table.lines(session.rows))
+    assert "host to device, created stream, priority throughput" in text
+    assert "device to host, created stream, priority throughput" in text
+    # kernel is the best, and marked; auto reaches half of the limit.
+    assert re.search(
+        r"1000 B +1,000 +0\.5 +1\.0\* +0\.3 +1\.0 +50 % +auto 1\n", text
+    ), text
+    assert "loop, created: unavailable: there is none" in text
 
 
 def test_grid_of_fake_methods() -> None:
     session = fake_session()
     grid.run(session, [CELL])
-    text = "\n".join(grid.lines(session))
+    text = "\n".join(grid.lines(session.rows))
     assert "in 1 cells: 1 below 0.95, the least 0.5." in text
     assert re.search(r"auto 1 +kernel +1.00 +0.5", text)
 
@@ -581,3 +666,62 @@ def test_cells_without_time_are_told(capsys: pytest.CaptureFixture[str]) -> None
     speed_table.run(session, [CELL, CELL], ["auto"])
     assert len(session.skipped) == 2 and session.rows == []
     assert "--seconds" in capsys.readouterr().err
+
+
+class FakeGpu:
+    """What `run_on` asks of a GPU."""
+
+    def environment(self, seed: int) -> dict[str, Any]:
+        return {"device": "a GPU", "kvswap": "0", "driver_cuda": "13.0", "seed": seed}
+
+
+def test_what_was_measured_before_an_interruption_is_kept(
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = fake_session()
+
+    def measure_and_stop(session: Session, options: Any) -> None:
+        speed_table.run(session, [CELL], ["auto"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "_session", lambda *_: session)
+    monkeypatch.setitem(
+        presets.PRESETS,
+        "table",
+        dataclasses.replace(presets.PRESETS["table"], run=measure_and_stop),
+    )
+    path = tmp_path / "run.json"
+    options = parse_arguments([f"--json={path}", "--quiet"])
+    gpu: Any = FakeGpu()
+    assert bench.run_on(gpu, options, TimeBudget(10.0)) == 1
+    text = capsys.readouterr().out
+    assert "1000 B" in text and "PROBLEMS:\ninterrupted" in text
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert [row["method"] for row in found["rows"]] == ["limit", "auto"]
+    assert found["problems"] == ["interrupted"]
+
+
+def test_pools_that_do_not_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def session(*_: Any) -> Session:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(bench, "_session", session)
+    gpu: Any = FakeGpu()
+    assert bench.run_on(gpu, parse_arguments([]), TimeBudget(10.0)) == 1
+    errors = capsys.readouterr().err
+    assert "2 GiB" in errors and "--pool-bytes (CUDA out of memory)" in errors
+
+
+def test_command() -> None:
+    assert len(bench.SUMMARY.splitlines()) == 1
+    assert "examples:" in bench.DESCRIPTION
+    parser = argparse.ArgumentParser()
+    bench.add_arguments(parser)
+    options = parser.parse_args(["--list-models"])
+    assert bench.run(options) == 0
+    # What argparse itself cannot see.
+    assert bench.run(parser.parse_args(["--tune"])) == 2

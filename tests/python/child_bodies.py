@@ -6,6 +6,7 @@ some of them are about.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -152,8 +153,8 @@ def run_program(
     Args:
         arguments: of the command line.
         missing: packages that cannot be imported.
-        spoilt_call: number of the call, from 0, that is to leave out the last byte of
-            block 5; None: none.
+        spoilt_call: number of the swap, from 0, after which byte 1000 of its sixth
+            block is wrong; None: none.
 
     Returns:
         Its status, and what it printed.
@@ -164,7 +165,7 @@ def run_program(
 
     sys.meta_path.insert(0, Blocked(missing))
     if spoilt_call is not None:
-        _spoil(spoilt_call)
+        spoil(spoilt_call)
     sys.argv = ["kvswap", *arguments]
     output, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
@@ -176,20 +177,28 @@ def run_program(
     return {"status": status, "output": output.getvalue(), "errors": errors.getvalue()}
 
 
-def _spoil(number: int) -> None:
+def spoil(number: int) -> None:
+    """After a swap of that number, from 0, byte 1000 of the sixth block is another."""
     import kvswap
+    import kvswap_sim
 
-    swap = kvswap.swap_blocks_batch
     calls = 0
 
-    def spoilt(src_ptrs: Any, dst_ptrs: Any, sizes: Any, **options: Any) -> Any:
+    def spoilt(swap: Any, source: Any, target: Any, pairs: Any, **options: Any) -> Any:
         nonlocal calls
+        ticket = swap(source, target, pairs, **options)
         if calls == number:
-            sizes[5] -= 1
+            ticket.wait()
+            region = target.regions[0]
+            address = region.address + int(pairs[5][1]) * region.stride + 1000
+            simulator = kvswap_sim.Simulator()
+            byte = simulator.peek(address, 1)[0]
+            simulator.poke(address, bytes([byte ^ 0xFF]))
         calls += 1
-        return swap(src_ptrs, dst_ptrs, sizes, **options)
+        return ticket
 
-    kvswap.swap_blocks_batch = spoilt
+    kvswap.swap_out = functools.partial(spoilt, kvswap.swap_out)
+    kvswap.swap_in = functools.partial(spoilt, kvswap.swap_in)
 
 
 def swap_on_each_stream() -> dict[str, Any]:

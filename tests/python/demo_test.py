@@ -1,221 +1,156 @@
-"""``python -m kvswap demo``"""
+"""``python -m kvswap demo`` where standard output is no terminal: plain lines."""
 
 from __future__ import annotations
 
-import platform
+import os
 import re
-from typing import Any
+import subprocess
+import sys
 
-import numpy
 import pytest
-import torch
 
 import kvswap
 import kvswap_sim
-from tests import child_process
-
-# Importing torch takes seconds: only tests that are about it have it.
-WITHOUT_TORCH = ("torch",)
-WITHOUT_BOTH = ("numpy", "torch")
-
-SMALL = ("--blocks=40", "--block_bytes=1001")
-
-
-def run(
-    *arguments: str,
-    missing: tuple[str, ...] = WITHOUT_TORCH,
-    spoilt_call: int | None = None,
-    environment: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    """Runs the program, by default on a machine without a driver and without torch."""
-    outcome: dict[str, Any] = child_process.run(
-        "tests.python.child_bodies",
-        "run_program",
-        arguments,
-        missing,
-        spoilt_call,
-        environment=environment or {"KVSWAP_LIBCUDA": "/no/driver/here/libcuda.so.1"},
-    )
-    return outcome
+from tests.python.demo_runs import (
+    SMALL,
+    WITHOUT_BOTH,
+    WITHOUT_TORCH,
+    run,
+    run_well,
+    swaps,
+)
 
 
-def table(output: str) -> list[str]:
-    """The lines of the table, with its header."""
-    lines = output.splitlines()
-    begin = next(i for i, line in enumerate(lines) if line.startswith("step"))
-    return lines[begin : lines.index("", begin)]
+def letters(lines: list[str]) -> str:
+    """The letters in lines of the grids, sorted, in upper case."""
+    return "".join(sorted(re.sub(r"[^A-Za-z]", "", "".join(lines)).upper()))
 
 
 def test_without_a_gpu_it_says_plainly_that_it_is_simulated() -> None:
-    outcome = run("demo", *SMALL)
-    assert (outcome["status"], outcome["errors"]) == (0, "")
-    output = outcome["output"]
+    output = run_well(*SMALL)
     assert f"kvswap {kvswap.__version__}" in output
     assert "SIMULATED driver for CUDA 13.0" in output
     assert kvswap_sim.library_path("13.0") in output
     assert "Simulated, because no CUDA driver library could be loaded" in output
-    assert "not a GPU's" in output
-    assert "Every byte of 40 blocks came back as it was" in output
+    assert "The times below are the simulation's, not a GPU's." in output
+    assert "GB/s" not in output
+    times = re.findall(r"[\d.]+ ms.*", output)
+    assert times
+    assert all(time.endswith("(the simulation's time, not a GPU's)") for time in times)
 
 
-def test_table() -> None:
-    header, *rows = table(run("demo", *SMALL, "--engine=batch")["output"])
-    assert re.split(" {2,}", header) == [
-        "step",
-        "stream",
-        "engine",
-        "blocks",
-        "bytes",
-        "time",
-        "did not run",
-    ]
-    cells = [re.split(" {2,}", row) for row in rows]
-    legacy = ["batch (legacy_stream)"]
-    for row, expected in zip(
-        cells,
-        [
-            ["swap out", "created", "batch", "40", "40,040"],
-            ["swap in", "created", "batch", "40", "40,040"],
-            ["swap out", "legacy default", "loop", "40", "40,040", *legacy],
-            ["swap in", "legacy default", "loop", "40", "40,040", *legacy],
-        ],
-        strict=True,
+def test_story() -> None:
+    """The GPU fills, blocks go and come back, to other places; then all are freed."""
+    output = run_well(*SMALL, "--once")
+    steps = re.split(r"\n\n(?= *\d+\. )", output)[1:]
+    assert [int(step.split(".")[0]) for step in steps] == list(range(1, 23))
+    assert "A comes" in steps[0]
+    out = next(i for i, step in enumerate(steps) if "swap out:" in step)
+    assert "the GPU has no room. A was used least recently" in steps[out]
+    back = next(i for i, step in enumerate(steps) if "swap in:" in step)
+    assert back > out
+    assert "user is back" in steps[back]
+    assert any("is done: every byte" in step for step in steps)
+    assert "The end: every byte of what is left" in steps[-1]
+    # No block is lost: who is on the GPU or the host before a swap is so after it.
+    for i, step in enumerate(steps):
+        if "swap " in step:
+            grids = [one.splitlines()[-3:] for one in (steps[i - 1], step)]
+            assert letters(grids[0]) == letters(grids[1])
+
+
+def test_written_blocks_are_in_lower_case() -> None:
+    first = run_well(*SMALL, "--once", "--steps=1")
+    count = int(re.findall(r"fills (\d+) blocks", first)[0])
+    grids = first[first.index("    GPU") : first.index("\n\n 2. ")].splitlines()[1:]
+    assert "".join(grids).count("a") == count
+    assert "A" not in "".join(grids)
+
+
+def test_once_is_the_same_each_time() -> None:
+    one, two, other = (
+        run_well(*SMALL, "--once", f"--seed={seed}") for seed in (3, 3, 4)
+    )
+    assert one == two != other
+    assert " ms" not in one
+    assert "/" not in one
+
+
+def test_engine_and_stream() -> None:
+    for arguments, expected in (
+        (("--engine=batch",), r"engine batch, \d+ blocks, [\d,]+ bytes"),
+        (("--engine=loop",), r"engine loop, \d+ blocks, [\d,]+ bytes"),
+        (
+            ("--engine=batch", "--stream=default"),
+            r"engine loop, \d+ blocks, [\d,]+ bytes; "
+            r"did not run: batch \(legacy_stream\)",
+        ),
     ):
-        time = row.pop(5)
-        assert row == expected
-        assert re.fullmatch(r"\d+\.\d{3} ms", time)
-    # Numbers end where their headings end, and text begins where they begin.
-    for line in rows:
-        for heading, end in (("blocks", " 40"), ("bytes", "40,040")):
-            assert line[: header.index(heading) + len(heading)].endswith(end)
-        assert line[header.index("engine") - 1 :].startswith((" batch ", " loop "))
-
-
-@pytest.mark.parametrize(
-    ("version", "missing"),
-    [("12.4", ()), ("13.0", ())]
-    + [(version, WITHOUT_TORCH) for version in kvswap_sim.DRIVER_VERSIONS],
-)
-def test_every_driver_version(version: str, missing: tuple[str, ...]) -> None:
-    outcome = run(
-        "demo",
-        *SMALL,
-        "--engine=batch",
-        f"--driver_version={version}",
-        missing=missing,
-    )
-    assert outcome["status"] == 0, outcome["errors"]
-    assert f"SIMULATED driver for CUDA {version}" in outcome["output"]
-    library = f"NumPy {numpy.__version__}" if missing else f"torch {torch.__version__}"
-    assert library in outcome["output"]
-    has_batch = tuple(map(int, version.split("."))) >= (12, 8)
-    first_row = table(outcome["output"])[1]
-    assert ("no_batch_symbol" in first_row) is not has_batch
-
-
-def test_torch_without_numpy() -> None:
-    outcome = run("demo", *SMALL, missing=("numpy",))
-    assert outcome["status"] == 0, outcome["errors"]
-
-
-def test_neither_torch_nor_numpy() -> None:
-    outcome = run("demo", *SMALL, missing=WITHOUT_BOTH)
-    assert outcome["status"] == 0, outcome["errors"]
-    assert f"arrays of Python {platform.python_version()} alone" in outcome["output"]
-
-
-@pytest.mark.parametrize(
-    ("call", "where", "missing"),
-    [
-        (0, "swap out on the stream 'created'", WITHOUT_TORCH),
-        (1, "swap in on the stream 'created'", WITHOUT_TORCH),
-        (2, "swap out on the stream 'legacy default'", WITHOUT_TORCH),
-        (3, "swap in on the stream 'legacy default'", WITHOUT_TORCH),
-        (0, "swap out on the stream 'created'", WITHOUT_BOTH),
-        (3, "swap in on the stream 'legacy default'", WITHOUT_BOTH),
-        (3, "swap in on the stream 'legacy default'", ()),
-    ],
-)
-def test_wrong_byte(call: int, where: str, missing: tuple[str, ...]) -> None:
-    outcome = run("demo", *SMALL, missing=missing, spoilt_call=call)
-    assert outcome["status"] == 1
-    assert f"WRONG BYTES after {where}: block 5, byte 1000 is" in outcome["errors"]
-    assert "Every byte" not in outcome["output"]
-
-
-def test_driver_that_the_environment_names() -> None:
-    """It is taken as it is, and found to be the simulated one."""
-    outcome = run("demo", *SMALL, environment=kvswap_sim.environment("12.4"))
-    assert outcome["status"] == 0, outcome["errors"]
-    assert "SIMULATED driver for CUDA 12.4" in outcome["output"]
-    assert "because KVSWAP_LIBCUDA names it" in outcome["output"]
-
-
-def test_driver_without_gpus() -> None:
-    outcome = run("demo", *SMALL, environment=kvswap_sim.environment("12.8", devices=0))
-    assert outcome["status"] == 0, outcome["errors"]
-    assert "SIMULATED driver for CUDA 13.0" in outcome["output"]
-    assert "CUDA_ERROR_NO_DEVICE" in outcome["output"]
-
-
-def test_gpu_that_the_driver_does_not_have() -> None:
-    outcome = run(
-        "demo", *SMALL, "--device=2", environment=kvswap_sim.environment("12.8")
-    )
-    assert outcome["status"] == 0, outcome["errors"]
-    assert "because there is no GPU 2: the driver has 1" in outcome["output"]
-
-
-def test_simulate() -> None:
-    outcome = run(
-        "demo",
-        *SMALL,
-        "--simulate",
-        "--driver_version=12.9",
-        environment=kvswap_sim.environment("12.4"),
-    )
-    assert "SIMULATED driver for CUDA 12.9" in outcome["output"]
-    assert "because --simulate asks for it" in outcome["output"]
-
-
-def test_engine() -> None:
-    outcome = run("demo", *SMALL, "--engine=loop")
-    assert all(" loop " in row for row in table(outcome["output"])[1:])
-    outcome = run("demo", *SMALL, "--engine=turbo")
+        lines = swaps(run_well(*SMALL, *arguments))
+        assert len(lines) > 5
+        for line in lines:
+            assert re.fullmatch(rf"swap (out|in): {expected}", line)
+    outcome = run(*SMALL, "--engine=turbo")
     assert outcome["status"] == 1
     assert "engine must be one of" in outcome["errors"]
 
 
-def test_seed_and_shape_do_not_matter() -> None:
-    for seed in ("7", "8"):
-        outcome = run("demo", "--blocks=1", "--block_bytes=1", f"--seed={seed}")
-        assert outcome["status"] == 0, outcome["errors"]
+@pytest.mark.parametrize("missing", [(), WITHOUT_TORCH, WITHOUT_BOTH])
+def test_wrong_byte(missing: tuple[str, ...]) -> None:
+    for call in (0, 1) if missing else (0,):
+        outcome = run(*SMALL, missing=missing, spoilt_call=call)
+        assert outcome["status"] == 1
+        assert re.fullmatch(
+            r"WRONG BYTES in block 5 of request [A-F], which is (GPU|host) block \d+ "
+            r"after \d+ swaps: byte 1000 is \d+ instead of \d+ "
+            r"\(checksum [0-9a-f]{8} instead of [0-9a-f]{8}\)\n",
+            outcome["errors"],
+        )
+        assert "Every byte of" not in outcome["output"]
 
 
-def test_no_simulated_driver() -> None:
-    outcome = run("demo", *SMALL, missing=("kvswap_sim", "torch"))
-    assert outcome["status"] == 1
-    assert "no simulated driver" in outcome["errors"]
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--blocks=1", "--block_bytes=1"),
+        ("--blocks=2", "--steps=0"),
+        ("--blocks=3", "--steps=300", "--block-bytes=5"),
+        ("--blocks=200", "--block_bytes=3", "--steps=50", "--seed=-8"),
+    ],
+)
+def test_every_shape(arguments: tuple[str, ...]) -> None:
+    run_well(*arguments)
 
 
-def test_unknown_simulated_version() -> None:
-    outcome = run("demo", *SMALL, "--driver_version=10.2")
-    assert outcome["status"] == 1
-    assert "10.2" in outcome["errors"]
+@pytest.mark.parametrize(
+    "argument", ["--blocks=0", "--block_bytes=-1", "--speed=0", "--steps=x"]
+)
+def test_wrong_arguments(argument: str) -> None:
+    outcome = run(argument)
+    assert outcome["status"] == 2
+    assert argument.split("=")[0] in outcome["errors"]
 
 
-@pytest.mark.parametrize("arguments", [(), ("tidy",)])
-def test_usage(arguments: tuple[str, ...]) -> None:
-    outcome = run(*arguments)
-    assert "usage: python -m kvswap COMMAND" in outcome["status"]
-    assert "demo" in outcome["status"]
-    assert ("'tidy' is no command" in outcome["status"]) is bool(arguments)
+def test_a_reader_that_goes_away() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kvswap", "demo", "--arrays=python", "--steps=2000"],
+        env=os.environ
+        | kvswap_sim.environment("13.0")
+        | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None and program.stderr is not None
+        assert program.stdout.readline().startswith("kvswap ")
+        program.stdout.close()
+        assert program.stderr.read() == ""
+        assert program.wait() == 141
 
 
 def test_help() -> None:
     outcome = run("--help")
     assert outcome["status"] == 0
-    assert "usage: python -m kvswap COMMAND" in outcome["output"]
-    flags_of_demo = run("demo", "--help")["output"]
     for flag in ("blocks", "block_bytes", "seed", "device", "engine", "driver_version"):
-        assert f"--{flag}:" in flags_of_demo
+        assert f"--{flag}" in outcome["output"]
+    assert "kvswap demo --once --seed=7" in outcome["output"]

@@ -69,8 +69,8 @@ def load_code(driver: Any, image: bytes | None) -> int:
         (ptx(SMALL, "sm_80"), "12.0", "13.0", 0),
         (ptx(SMALL, "sm_90a"), "9.0", "13.0", 0),
         (ptx(SMALL, "sm_90a"), "10.0", "13.0", INVALID_PTX),
-        (ptx(SMALL, "sm_100f"), "10.3", "13.0", 0),
-        (ptx(SMALL, "sm_100f"), "12.0", "13.0", INVALID_PTX),
+        (ptx(SMALL, "sm_100f", version="8.8"), "10.3", "13.0", 0),
+        (ptx(SMALL, "sm_100f", version="8.8"), "12.0", "13.0", INVALID_PTX),
         # More than 4096 bytes of parameters.
         (cubin(LARGE, 90, toolkit="12.4"), "9.0", "12.0", INVALID_IMAGE),
         (cubin(LARGE, 90, toolkit="12.4"), "9.0", "12.4", 0),
@@ -106,7 +106,7 @@ def test_what_an_image_says(start: Start, form: str, capability: str) -> None:
     image = {
         "cubin": lambda: cubin(described, number),
         "newer cubin": lambda: cubin(described, number, toolkit="13.0"),
-        "ptx": lambda: ptx(described, f"sm_{number}"),
+        "ptx": lambda: ptx(described, f"sm_{number}", version="8.7"),
     }[form]()
     with driver.primary_context():
         module = kernels.Module(driver, image)
@@ -136,7 +136,8 @@ def test_names(start: Start, form: Any) -> None:
             return int(driver.result("cuModuleGetFunction", found, handle, name))
 
         assert code(b"kernel") == 0
-        for name in (b"", b"kern", b"kernel2", b"no_kernel", b"helper", b"ring"):
+        assert code(b"") == INVALID_VALUE
+        for name in (b"kern", b"kernel2", b"no_kernel", b"helper", b"ring"):
             assert code(name) == NOT_FOUND
         assert code(None) == INVALID_VALUE
         assert code(b"kernel", None) == INVALID_HANDLE

@@ -62,6 +62,7 @@ def test_files_of_kvswap() -> None:
         "compat/__init__.py",
         "compat/vllm.py",
         "demo.py",
+        "demonstration/scheduler.py",
         "errors.py",
         "include/kvswap.h",
         "libkvswap.so",
@@ -78,7 +79,7 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/((benchmark|compat|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((benchmark|compat|demonstration|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
             r"|kvswap/benchmark/\w+\.c"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"

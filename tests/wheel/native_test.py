@@ -17,6 +17,7 @@ from tests.wheel.wheel_files import built_wheels
 
 WHEELS = built_wheels()
 PROJECT = Path("tests/wheel/native_project").absolute()
+EXAMPLE = Path("examples/cpp_program").absolute()
 
 
 def _compiler() -> str:
@@ -128,3 +129,25 @@ def test_pkg_config(environment: Environment, tmp_path: Path) -> None:
     program = tmp_path / "native"
     _run(_compiler(), PROJECT / "native.c", *flags.split(), "-o", program)
     _check_program(program)
+
+
+def test_example_by_cmake(environment: Environment, tmp_path: Path) -> None:
+    """As examples/README.md has it."""
+    _run(
+        _tool("cmake"),
+        "-G",
+        "Ninja",
+        "-S",
+        EXAMPLE,
+        "-B",
+        tmp_path,
+        f"-Dkvswap_DIR={_where(environment, 'get_cmake_dir')}",
+        f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
+    )
+    _run(_tool("cmake"), "--build", tmp_path)
+    environment.install(WHEELS["kvswap_sim"].path)
+    library = environment.run(
+        "-c", "import kvswap_sim; print(kvswap_sim.library_path())"
+    ).strip()
+    output = _run(tmp_path / "swap_pools", variables={"KVSWAP_LIBCUDA": library})
+    assert "every byte is right" in output.splitlines()

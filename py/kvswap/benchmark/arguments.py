@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from kvswap.benchmark import host, model_speed, models, speed_table
 from kvswap.benchmark.cells import (
     D2H,
     DIRECTIONS,
@@ -15,36 +16,52 @@ from kvswap.benchmark.cells import (
     PRIORITIES,
     STREAMS,
     parse_size,
+    parse_stream,
 )
-from kvswap.benchmark.methods import METHODS
+from kvswap.benchmark.methods import ENGINES, METHODS, OTHERS
+from kvswap.benchmark.model_blocks import ModelBlocks
 from kvswap.benchmark.shapes import Shape, parse_shape
 
-_DESCRIPTION = """\
+SUMMARY = "how fast blocks move, beside the alternatives; what calls cost"
+
+DESCRIPTION = """\
 How fast blocks move between GPU and host memory, by kvswap and by the alternatives.
 
-What to measure (one of them; none is the speed table):
-  --grid        "auto" against the best engine, over sizes, directions and counts
-  --streams     other streams, graphs, a driver without the batch call
-  --submission  CPU time of the calls; one block against a bare cuMemcpyAsync
-  --compute     beside a matrix multiplication; with --tune over many launch shapes
-  --host        what calls cost on the host; on the simulated driver, without a GPU
+Without further words: GB/s of blocks of 2 KiB to 1 MiB in both directions, about a
+minute. Other questions have a flag of their own, --model first of all: how long a request
+of your model takes out of the GPU and in again. All but --host, --from, --compare and
+--list-models need a GPU and torch with CUDA.
 
 Rounds are interleaved: each measures every method once, in a shuffled order. Times are
 from before the call until the stream has passed the copies. Every method's bytes are
 compared once in each cell; a wrong one is a PROBLEM and exit status 1.
-docs/benchmarking.md tells what the columns mean.
-"""
+docs/benchmarking.md tells what the columns mean, and how to read them.
 
-_EXAMPLES = """\
 examples:
-  python -m kvswap bench --seconds 120 --json table.json
-  python -m kvswap bench --sizes 8K,64K --directions both,d2d --methods auto,batch
-  python -m kvswap bench --grid --seconds 400 --csv grid.csv
-  python -m kvswap bench --compute --tune --sizes 8K --directions d2h --seconds 200
-  python -m kvswap bench --compute --shapes plain:4x1024,bulk:2x8x8192,batch:64
+  kvswap bench                                     the speed table
+  kvswap bench --json run.json --plot run.png      kept, and as a picture
+  kvswap bench --sizes 8KiB,64KiB --directions h2d,both --engines auto,batch
+  kvswap bench --stream legacy,captured --priority throughput,compute
+  kvswap bench --model llama-3-70b --tensor-parallel 4 --tokens 8192
+  kvswap bench --from run.json --plot run.svg      drawn again, nothing measured
+  kvswap bench --compare before.json after.json --fail-below 0.95
+  kvswap bench --grid --seconds 400 --csv grid.csv
+  kvswap bench --compute --tune --sizes 8KiB --directions d2h --seconds 200
+  kvswap bench --compute --shapes plain:4x1024,bulk:2x8x8192,batch:64
+  kvswap bench --host                              no GPU: what calls cost the CPU
+
+exit status: 0 measured; 1 a wrong byte, an error of kvswap, or nothing to measure on;
+2 arguments that make no sense; 4 a cell under --fail-below.
 """
 
 _Value = TypeVar("_Value")
+
+_TABLE_ENGINES = tuple(name for name in speed_table.DEFAULT_METHODS if name in ENGINES)
+_PRESETS_WITH_METHODS = ("table", "model")
+
+
+class UsageError(Exception):
+    """Arguments that do not go together; the message says which."""
 
 
 def _list_of(parse: Callable[[str], _Value]) -> Callable[[str], list[_Value]]:
@@ -73,6 +90,10 @@ def _choice(names: Sequence[str]) -> Callable[[str], str]:
     return parse
 
 
+def _alternatives(text: str) -> list[str]:
+    return [] if text.strip() == "none" else _list_of(_choice(OTHERS))(text)
+
+
 def _count(text: str) -> int:
     count = int(text)
     if count < 1:
@@ -98,74 +119,168 @@ def _gemm(text: str) -> tuple[int, int, int]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of all options."""
+    """The parser of all options, for a program of its own."""
     parser = argparse.ArgumentParser(
-        prog="python -m kvswap bench",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
+        prog="kvswap bench",
+        description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_presets(parser)
-    _add_cells(parser)
-    _add_run(parser)
-    _add_compute(parser)
-    _add_output(parser)
+    add_arguments(parser)
     return parser
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options; `complete` has to see what comes of them."""
+    # All of them in a line of usage would teach nobody.
+    parser.usage = "%(prog)s [what to do] [options]"
+    _add_presets(parser)
+    _add_cells(parser)
+    _add_model(parser)
+    _add_run(parser)
+    _add_compute(parser)
+    _add_output(parser)
+
+
 def _add_presets(parser: argparse.ArgumentParser) -> None:
-    presets = parser.add_mutually_exclusive_group()
+    group = parser.add_argument_group(
+        "what to do", "One of them; none of them is the speed table."
+    )
+    presets = group.add_mutually_exclusive_group()
+    presets.add_argument(
+        "--model",
+        type=_list_of(models.find),
+        metavar="NAMES",
+        help="a request's KV cache out of the GPU and in again, for models as llama-3-8b",
+    )
     for name, text in (
-        ("grid", '"auto" against the best engine'),
-        ("streams", "other streams, graphs, old drivers"),
-        ("submission", "CPU time of the calls"),
-        ("compute", "beside a matrix multiplication"),
-        ("host", "host cost of calls, without a GPU"),
+        ("grid", '"auto" against the best engine, over sizes, directions and counts'),
+        ("streams", "other streams, graphs, a driver without the batch call"),
+        ("submission", "CPU time of the calls; one block against a bare cuMemcpyAsync"),
+        ("compute", "beside a matrix multiplication; with --tune many launch shapes"),
+        ("host", "what calls cost on the host; on the simulated driver, without a GPU"),
     ):
         presets.add_argument(
             f"--{name}", action="store_const", const=name, dest="preset", help=text
         )
+    presets.add_argument(
+        "--from",
+        dest="from_file",
+        metavar="FILE",
+        help="measure nothing: show what --json FILE kept, as a table, --plot, --csv",
+    )
+    presets.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure nothing: how fast B is relative to A, both files of --json",
+    )
+    presets.add_argument(
+        "--list-models", action="store_true", help="the models that --model knows"
+    )
+    group.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="RATIO",
+        help="with --compare: exit status 4 if a cell of kvswap is under it, as 0.95",
+    )
     parser.set_defaults(preset="table")
 
 
 def _add_cells(parser: argparse.ArgumentParser) -> None:
-    cells = parser.add_argument_group("cells")
+    cells = parser.add_argument_group(
+        "cells", "Every combination is measured. Lists are written with commas."
+    )
     cells.add_argument(
-        "--sizes", type=_list_of(parse_size), help="of blocks: 2K,64K,1M"
+        "--sizes",
+        type=_list_of(parse_size),
+        help="of blocks: 2KiB,64KiB,1MiB, or 2K,64K,1M, or bytes (2K to 1M)",
     )
     cells.add_argument(
         "--counts",
         type=_list_of(_count),
-        help="of blocks (8,192 up to 32 KiB, then 4,096, 1,024, 512; the grid: many; "
-        "--submission: 8,192)",
+        help="of blocks (8,192 up to 32 KiB, then 4,096, 1,024, 512; --grid: many; "
+        "--submission: 8,192; --host: 1,8192)",
     )
     cells.add_argument(
         "--directions",
         type=_list_of(_choice(DIRECTIONS)),
-        help=f"of {', '.join(DIRECTIONS)} (h2d,d2h; the grid: h2d,d2h,d2d)",
+        help=f"of {', '.join(DIRECTIONS)} (h2d,d2h; --grid: h2d,d2h,d2d)",
     )
     cells.add_argument(
         "--stream",
-        type=_list_of(_choice(STREAMS)),
+        "--stream-kinds",
+        type=_list_of(parse_stream),
+        metavar="KINDS",
         default=["created"],
-        help=f"kinds, of {', '.join(STREAMS)} (created)",
+        help=f"of {', '.join(STREAMS)} (created); captured is another word for replay",
     )
     cells.add_argument(
         "--priority",
+        "--priorities",
         type=_list_of(_choice(PRIORITIES)),
         default=["throughput"],
         help=f"of {', '.join(PRIORITIES)} (throughput)",
     )
     cells.add_argument(
+        "--engines",
+        type=_list_of(_choice(ENGINES)),
+        help=f"of kvswap, for the speed table, --model and --host, of "
+        f"{', '.join(ENGINES)} ({','.join(_TABLE_ENGINES)}; --host: auto)",
+    )
+    cells.add_argument(
+        "--alternatives",
+        type=_alternatives,
+        help=f'beside them, of {", ".join(OTHERS)}, or "none" (all; --model: '
+        "one_batch_call,copy_loop)",
+    )
+    cells.add_argument(
         "--methods",
         type=_list_of(_choice(list(METHODS))),
-        help=f"of the speed table, of {', '.join(METHODS)} (most of them)",
+        help="engines and alternatives in one list",
     )
     cells.add_argument(
         "--most-bytes",
         type=_size,
         default=256 * MIB,
         help="of a cell of the grid, in one direction (256M)",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    model = parser.add_argument_group(
+        "--model", "What of a model's cache is on this GPU, and how its blocks lie."
+    )
+    model.add_argument(
+        "--tensor-parallel",
+        type=_positive,
+        default=1,
+        metavar="GPUS",
+        help="that share the KV heads (1); more GPUs than heads replicate them",
+    )
+    model.add_argument(
+        "--block-tokens",
+        type=_list_of(_count),
+        default=[16],
+        help="tokens of a block (16); several, as 16,32,64, make a curve",
+    )
+    model.add_argument(
+        "--dtype",
+        choices=list(models.DTYPE_BYTES),
+        default="bf16",
+        help="of the cache (bf16)",
+    )
+    model.add_argument(
+        "--layout",
+        choices=list(models.LAYOUTS),
+        default=models.LAYERS,
+        help="; ".join(f"{name}: {text}" for name, text in models.LAYOUTS.items())
+        + " (layers)",
+    )
+    model.add_argument(
+        "--tokens",
+        type=_positive,
+        default=4096,
+        help="of the request whose cache moves (4096)",
     )
 
 
@@ -235,27 +350,115 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help="results as JSON; without a file on the standard output, for the table",
     )
     output.add_argument("--csv", metavar="FILE", help="results as CSV")
+    output.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="GB/s against the size of blocks, as .png, .svg or .pdf; needs matplotlib",
+    )
+    output.add_argument(
+        "--quiet", action="store_true", help="no progress on the standard error"
+    )
 
 
 def parse_arguments(arguments: Sequence[str]) -> Any:
     """The options; ends the process with a message where one is wrong."""
     parser = make_parser()
     options = parser.parse_args(list(arguments))
-    if (options.tune or options.shapes) and options.preset != "compute":
-        parser.error("--tune and --shapes belong to --compute")
-    if options.csv and options.preset == "host":
-        parser.error("--host has no --csv: take --json")
+    try:
+        complete(options)
+    except UsageError as error:
+        parser.error(str(error))
+    return options
+
+
+def complete(options: Any) -> None:
+    """Checks how options go together, and fills in what was not said.
+
+    Raises:
+        UsageError: they do not.
+    """
+    if options.model:
+        options.preset = "model"
+    _check(options)
     if options.preset == "grid" and options.directions is None:
         options.directions = [H2D, D2H, "d2d"]
     if options.directions is None:
-        options.directions = [H2D, D2H]
+        # A request goes out before it comes in.
+        options.directions = [D2H, H2D] if options.preset == "model" else [H2D, D2H]
     if options.preset == "compute" and "both" in options.directions:
-        parser.error("--compute measures one direction at a time")
+        raise UsageError("--compute measures one direction at a time")
     if options.rounds is None:
         options.rounds = 10 if options.preset == "compute" else 30
     if options.seconds is None:
         options.seconds = 1.0 if options.preset == "host" else 300.0
-    return options
+    if options.preset == "host":
+        options.counts = options.counts or list(host.DEFAULT_COUNTS)
+        options.engines = options.engines or list(host.DEFAULT_ENGINES)
+    options.methods = _methods(options)
+    options.model_blocks = _model_blocks(options)
+
+
+def _check(options: Any) -> None:
+    measures = not (options.from_file or options.compare or options.list_models)
+    if options.fail_below is not None and not options.compare:
+        raise UsageError("--fail-below belongs to --compare")
+    if options.compare and (options.csv or options.plot):
+        raise UsageError("--compare has no --csv and no --plot: take --json")
+    if options.list_models and (options.csv or options.plot or options.json):
+        raise UsageError("--list-models has no --json, --csv or --plot")
+    if (options.tune or options.shapes) and options.preset != "compute":
+        raise UsageError("--tune and --shapes belong to --compute")
+    if options.engines and not (
+        measures and options.preset in (*_PRESETS_WITH_METHODS, "host")
+    ):
+        raise UsageError("--engines belongs to the speed table, --model and --host")
+    if options.alternatives is not None and not (
+        measures and options.preset in _PRESETS_WITH_METHODS
+    ):
+        raise UsageError("--alternatives belongs to the speed table and --model")
+    if options.methods and (options.engines or options.alternatives is not None):
+        raise UsageError(
+            "--methods is --engines and --alternatives in one list: take it or them"
+        )
+    if options.model and (options.sizes or options.counts):
+        raise UsageError(
+            "--model says what blocks there are: --tokens, --block-tokens, --layout, "
+            "--dtype and --tensor-parallel change them, --sizes and --counts do not"
+        )
+
+
+def _methods(options: Any) -> list[str]:
+    if options.methods:
+        chosen: list[str] = options.methods
+        return chosen
+    default = (
+        model_speed.DEFAULT_METHODS
+        if options.preset == "model"
+        else speed_table.DEFAULT_METHODS
+    )
+    engines = options.engines or [name for name in default if name in ENGINES]
+    others = options.alternatives
+    if others is None:
+        others = [name for name in default if name in OTHERS]
+    return [*engines, *others]
+
+
+def _model_blocks(options: Any) -> list[ModelBlocks]:
+    try:
+        return [
+            ModelBlocks(
+                model,
+                options.tensor_parallel,
+                block_tokens,
+                options.dtype,
+                options.layout,
+                options.tokens,
+            )
+            for model in options.model or []
+            for block_tokens in options.block_tokens
+        ]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def shapes_for(options: Any, direction: str) -> list[Shape]:

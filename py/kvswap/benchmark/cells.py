@@ -18,11 +18,20 @@ DIRECTION_NAMES = {
     D2D: "device_to_device",
 }
 
+DIRECTION_TEXTS = {
+    H2D: "host to device",
+    D2H: "device to host",
+    D2D: "device to device",
+    BOTH: "both directions at once",
+}
+
 CREATED = "created"
 LEGACY = "legacy"
 PER_THREAD = "per_thread"
 REPLAY = "replay"  # captured on a created stream; the graph's launch is measured
 STREAMS = (CREATED, LEGACY, PER_THREAD, REPLAY)
+# What people also call them.
+STREAM_SYNONYMS = {"per-thread": PER_THREAD, "captured": REPLAY, "graph": REPLAY}
 
 THROUGHPUT = "throughput"
 COMPUTE = "compute"
@@ -93,6 +102,18 @@ def size_text(size: int) -> str:
         if size >= unit and size % unit == 0:
             return f"{size // unit} {suffix}"
     return f"{size} B"
+
+
+def parse_stream(text: str) -> str:
+    """A kind of stream.
+
+    Raises:
+        ValueError: it is none.
+    """
+    kind = STREAM_SYNONYMS.get(text, text)
+    if kind not in STREAMS:
+        raise ValueError(f"{text!r} is none of {', '.join(STREAMS)}")
+    return kind
 
 
 def usual_count(size: int) -> int:

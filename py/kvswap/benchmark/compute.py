@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kvswap.benchmark.beside_gemm import Alone, Beside, BesideSample, CopyFlow, Gemm
 from kvswap.benchmark.cells import MIB, Cell, size_text
 from kvswap.benchmark.contenders import TimedMethod
-from kvswap.benchmark.output import Row, progress, table_lines
+from kvswap.benchmark.output import Row, table_lines
 from kvswap.benchmark.rounds import Contender, interleave
 from kvswap.benchmark.samples import Sample, Summary
 from kvswap.benchmark.session import Session, cell_columns
@@ -57,7 +58,7 @@ def run(
     gemm = make_gemm(
         gpu, settings.gemm, settings.gemm_seconds, priorities[settings.gemm_priority]
     )
-    progress(f"a round is {gemm.count} multiplications of {settings.gemm}")
+    session.progress.tell(f"a round is {gemm.count} multiplications of {settings.gemm}")
     shapes_of = dict(places)
     streams = {
         name: gpu.stream(priorities[name]).handle for name in settings.copy_priorities
@@ -174,7 +175,7 @@ def rows_of(
     return rows
 
 
-def lines(session: Session) -> list[str]:
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table for each cell, the least harm first."""
     columns = [
         "direction",
@@ -188,7 +189,7 @@ def lines(session: Session) -> list[str]:
         "rounds",
         "engines",
     ]
-    measured = [row for row in session.rows if row.get("gemm_ratio") is not None]
+    measured = [row for row in rows if row.get("gemm_ratio") is not None]
     keys = list(dict.fromkeys((row["direction"], row["size"]) for row in measured))
     found = [
         "gemm_ratio: time of the multiplication beside the copies, relative to alone in "
@@ -197,11 +198,11 @@ def lines(session: Session) -> list[str]:
         "completion, without it.",
     ]
     for key in keys:
-        rows = [row for row in measured if (row["direction"], row["size"]) == key]
-        rows.sort(key=lambda row: row["gemm_ratio"])
-        shown = [{**row, "size": size_text(row["size"])} for row in rows]
+        of_key = [row for row in measured if (row["direction"], row["size"]) == key]
+        of_key.sort(key=lambda row: float(row["gemm_ratio"]))
+        shown = [{**row, "size": size_text(row["size"])} for row in of_key]
         found += ["", *table_lines(shown, columns)]
     notes = sorted(
-        {f"{row['method']}: {row['note']}" for row in session.rows if row.get("note")}
+        {f"{row['method']}: {row['note']}" for row in rows if row.get("note")}
     )
     return found + ([""] if notes else []) + notes

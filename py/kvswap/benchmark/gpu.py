@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
-import platform
 from typing import Any
 
 import kvswap
+from kvswap.benchmark.environment import host_environment
 from kvswap.testing.cuda_driver import CudaDriver, Stream
 
 _EVENT_WITH_TIMING = 0
@@ -37,14 +37,15 @@ class Gpu:
             self.torch: Any = importlib.import_module("torch")
         except ImportError as error:
             raise NoGpuError(
-                f"the benchmark needs torch with CUDA ({error}). Install it, or measure "
+                f"the benchmark needs torch with CUDA ({error}): install it, or measure "
                 "what calls cost on the host: python -m kvswap bench --host"
             ) from error
         cuda = self.torch.cuda
         if not cuda.is_available():
             raise NoGpuError(
-                f"torch {self.torch.__version__} finds no CUDA GPU. What calls cost on "
-                "the host needs none: python -m kvswap bench --host"
+                f"the benchmark needs a GPU, and torch {self.torch.__version__} finds no "
+                "CUDA GPU: `python -m kvswap doctor` tells why; what calls cost on the "
+                "host needs none: python -m kvswap bench --host"
             )
         if device >= cuda.device_count():
             raise NoGpuError(
@@ -178,9 +179,8 @@ class Gpu:
             "device": self.driver.device_name(self.device),
             "driver_cuda": f"{version // 1000}.{version % 1000 // 10}",
             "driver_build": _driver_build(),
-            "kvswap": kvswap.__version__,
+            **host_environment(),
             "torch": str(self.torch.__version__),
-            "python": platform.python_version(),
             "seed": seed,
         }
 

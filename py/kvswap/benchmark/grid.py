@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kvswap.benchmark.cells import LEGACY, REPLAY, Cell, size_text
 from kvswap.benchmark.output import table_lines
@@ -61,11 +62,11 @@ def run(session: Session, places: Sequence[Cell]) -> None:
             session.measure(cell, contenders, deadline, keep=("auto",))
 
 
-def lines(session: Session) -> list[str]:
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The worst cells of auto."""
     by_cell: dict[tuple[object, ...], tuple[str, float]] = {}
     keys = ("direction", "size", "count", "stream", "priority")
-    for row in session.rows:
+    for row in rows:
         rate = row.get("gb_per_s")
         if rate is None or row["method"] == "auto":
             continue
@@ -79,7 +80,7 @@ def lines(session: Session) -> list[str]:
             "best": by_cell.get(tuple(row[key] for key in keys), ("", 0.0))[0],
             "best_gb_per_s": by_cell.get(tuple(row[key] for key in keys), ("", 0.0))[1],
         }
-        for row in session.rows
+        for row in rows
         if row["method"] == "auto" and row.get("ratio_to_best") is not None
     ]
     autos.sort(key=lambda row: row["ratio_to_best"])

@@ -11,43 +11,44 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import kvswap
-from kvswap._demo_arrays import ArrayLibrary, choose_array_library
+from kvswap.benchmark.arrays import ArrayLibrary, choose_array_library
+from kvswap.benchmark.c_abi import CAbi
+from kvswap.benchmark.cells import CREATED, D2H, THROUGHPUT
+from kvswap.benchmark.environment import host_environment
+from kvswap.benchmark.methods import engines_text
+from kvswap.benchmark.output import Row, table_lines
+from kvswap.benchmark.progress import Progress
+from kvswap.benchmark.samples import Summary
 from kvswap.testing.cuda_driver import CudaDriver
 
+DEFAULT_COUNTS = (1, 8192)
+DEFAULT_ENGINES = ("auto",)
 _BLOCK_BYTES = 64
-_BLOCKS = 8192
 _LAYERS = 80
 _POOL_BLOCKS = 512
 _LEAST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class HostCost:
-    """What one kind of call cost.
+class HostCall:
+    """A call that is ready to be made again and again.
 
     Attributes:
-        call: which call.
+        name: which call.
         copies: that it submits.
-        rounds: how often it was made.
-        host_microseconds: outside of the driver, the median of all rounds.
-        least_host_microseconds: the same, of the quickest round.
-        driver_microseconds: inside of the simulated driver, the median.
+        call: makes it; returns kvswap's result where there is one.
     """
 
-    call: str
+    name: str
     copies: int
-    rounds: int
-    host_microseconds: float
-    least_host_microseconds: float
-    driver_microseconds: float
+    call: Callable[[], Any]
 
 
 class HostBench:
@@ -67,51 +68,69 @@ class HostBench:
         self._seconds = seconds
         self._arrays = arrays
 
-    def run(self) -> list[HostCost]:
-        """Measures all calls."""
+    def run(
+        self, counts: Sequence[int], engines: Sequence[str], progress: Progress
+    ) -> list[Row]:
+        """Measures all calls: a row for each."""
+        rows: list[Row] = []
         with contextlib.ExitStack() as resources:
             resources.enter_context(self._driver.primary_context(0))
             stream = resources.enter_context(self._driver.stream(non_blocking=True))
-            return [
-                self._measure(name, copies, call)
-                for name, copies, call in self._calls(stream, resources)
-            ]
+            total = 2 * len(counts) * len(engines) + 2
+            progress.begin(total)
+            calls = self._calls(counts, engines, stream, resources)
+            for number, call in enumerate(calls):
+                progress.step(
+                    number,
+                    f"{call.name}, {call.copies:,} copies",
+                    (total - number) * self._seconds,
+                )
+                rows.append(self._measure(call))
+            progress.end()
+        return rows
 
     def _calls(
-        self, stream: Any, resources: contextlib.ExitStack
-    ) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-        size = 2 * _LAYERS * _POOL_BLOCKS * _BLOCK_BYTES
+        self,
+        counts: Sequence[int],
+        engines: Sequence[str],
+        stream: Any,
+        resources: contextlib.ExitStack,
+    ) -> Iterator[HostCall]:
+        blocks = max(2 * _LAYERS * _POOL_BLOCKS, *counts)
+        size = blocks * _BLOCK_BYTES
         gpu = resources.enter_context(self._driver.device_memory(size)).address
         host = resources.enter_context(self._driver.pinned_memory(size)).address
-        for count in (1, _BLOCKS):
-            blocks = f"{count:,} block{'s' if count > 1 else ''}"
-            source = [gpu + i * _BLOCK_BYTES for i in range(count)]
-            target = [host + i * _BLOCK_BYTES for i in range(count)]
-            yield f"C ABI by ctypes, {blocks}", count, _c_call(source, target, stream)
+        handle = int(stream.__cuda_stream__()[1])
+        library = CAbi()
+        for count in counts:
+            prepared = _PreparedBlocks(gpu, host, count)
             numbers = self._arrays.numbers(count)
-            src_ptrs = self._arrays.addresses(gpu, numbers, _BLOCK_BYTES)
-            dst_ptrs = self._arrays.addresses(host, numbers, _BLOCK_BYTES)
-            sizes = self._arrays.filled(count, _BLOCK_BYTES)
-            yield (
-                f"swap_blocks_batch, {blocks}",
-                count,
-                partial(
-                    kvswap.swap_blocks_batch, src_ptrs, dst_ptrs, sizes, stream=stream
-                ),
+            swap = partial(
+                kvswap.swap_blocks_batch,
+                self._arrays.addresses(gpu, numbers, _BLOCK_BYTES),
+                self._arrays.addresses(host, numbers, _BLOCK_BYTES),
+                self._arrays.filled(count, _BLOCK_BYTES),
+                stream=stream,
             )
+            for engine in engines:
+                yield HostCall(
+                    f"C ABI, {engine}",
+                    count,
+                    library.prepare(prepared, handle, engine),
+                )
+                yield HostCall(f"Python, {engine}", count, partial(swap, engine=engine))
         pairs = [(i, _POOL_BLOCKS - 1 - i) for i in range(_POOL_BLOCKS)]
         copy_blocks = partial(
             kvswap.copy_blocks, _pool(gpu), _pool(host), pairs, stream=stream
         )
-        for name, ticket in (("without a ticket", False), ("with a ticket", True)):
-            yield (
-                f"copy_blocks, {_LAYERS} layers x K, V x {_POOL_BLOCKS} blocks, {name}",
-                2 * _LAYERS * _POOL_BLOCKS,
-                partial(copy_blocks, ticket=ticket),
-            )
+        copies = 2 * _LAYERS * _POOL_BLOCKS
+        yield HostCall("pool, no ticket", copies, partial(copy_blocks, ticket=False))
+        yield HostCall("pool, ticket", copies, partial(copy_blocks, ticket=True))
 
-    def _measure(self, name: str, copies: int, call: Callable[[], Any]) -> HostCost:
-        call()
+    def _measure(self, call: HostCall) -> Row:
+        first = call.call()
+        copies_by_engine = getattr(first, "copies", None)
+        del first
         host: list[float] = []
         driver: list[float] = []
         end = time.perf_counter() + self._seconds
@@ -120,7 +139,7 @@ class HostBench:
             self._simulator.clear_trace()
             inside_before = self._simulator.seconds_in_calls()
             begin = time.perf_counter()
-            result = call()
+            result = call.call()
             total = time.perf_counter() - begin
             inside = self._simulator.seconds_in_calls() - inside_before
             # What a caller does later, as the end of a ticket, is not the call's.
@@ -128,40 +147,49 @@ class HostBench:
             host.append((total - inside) * 1e6)
             driver.append(inside * 1e6)
         self._driver.synchronize()
-        return HostCost(
-            name,
-            copies,
-            len(host),
-            round(statistics.median(host), 2),
-            round(min(host), 2),
-            round(statistics.median(driver), 2),
-        )
+        cost = Summary.of(host)
+        return {
+            "direction": D2H,
+            "size": _BLOCK_BYTES,
+            "count": call.copies,
+            "stream": CREATED,
+            "priority": THROUGHPUT,
+            "method": call.name,
+            "rounds": cost.rounds,
+            "host_us": round(cost.median, 3),
+            "host_p10_us": round(cost.low, 3),
+            "host_p90_us": round(cost.high, 3),
+            "host_least_us": round(min(host), 3),
+            "host_ns_per_copy": round(cost.median * 1e3 / call.copies, 2),
+            "driver_us": round(Summary.of(driver).median, 3),
+            "engines": (
+                engines_text(copies_by_engine)
+                if isinstance(copies_by_engine, dict)
+                else ""
+            ),
+            "note": "",
+        }
 
 
-def _c_call(source: list[int], target: list[int], stream: Any) -> Callable[[], None]:
-    """The C function on prepared arguments, to compare Python's calls with."""
-    library = ctypes.CDLL(os.path.join(kvswap.get_library_dir(), "libkvswap.so"))
-    function = library.kvswap_swap_blocks_batch
-    function.argtypes = (
-        [ctypes.c_void_p] * 3 + [ctypes.c_size_t] + [ctypes.c_void_p] * 3
-    )
-    count = len(source)
-    addresses, sizes = ctypes.c_void_p * count, ctypes.c_size_t * count
-    arguments = (
-        addresses(*source),
-        addresses(*target),
-        sizes(*[_BLOCK_BYTES] * count),
-        count,
-        int(stream.__cuda_stream__()[1]),
-        None,
-        None,
-    )
+class _Words:
+    """Numbers where the C ABI finds them, with the one method that is asked of tensors."""
 
-    def call() -> None:
-        if function(*arguments) != 0:
-            raise RuntimeError("the C ABI refused a call that is right")
+    def __init__(self, values: Sequence[int]) -> None:
+        self._array = (ctypes.c_uint64 * len(values))(*values)
 
-    return call
+    def data_ptr(self) -> int:
+        return ctypes.addressof(self._array)
+
+
+class _PreparedBlocks:
+    """Blocks of the C ABI's arguments."""
+
+    def __init__(self, source: int, target: int, count: int) -> None:
+        offsets = [number * _BLOCK_BYTES for number in range(count)]
+        self.src_ptrs = _Words([source + offset for offset in offsets])
+        self.dst_ptrs = _Words([target + offset for offset in offsets])
+        self.sizes = _Words([_BLOCK_BYTES] * count)
+        self.count = count
 
 
 def _pool(base: int) -> kvswap.BlockPool:
@@ -175,48 +203,54 @@ def _pool(base: int) -> kvswap.BlockPool:
     )
 
 
-def table_lines(costs: Sequence[HostCost]) -> list[str]:
-    """The table, a line for each call, columns aligned."""
-    rows = [["call", "copies", "host, median", "host, least", "rounds"]]
-    rows += [
-        [
-            cost.call,
-            f"{cost.copies:,}",
-            f"{cost.host_microseconds:,.2f} us",
-            f"{cost.least_host_microseconds:,.2f} us",
-            f"{cost.rounds:,}",
-        ]
-        for cost in costs
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-
-
-def report(seconds: float) -> tuple[list[str], dict[str, Any]]:
+def measure(
+    seconds: float, counts: Sequence[int], engines: Sequence[str], progress: Progress
+) -> tuple[dict[str, Any], list[Row]]:
     """Measures for so many seconds a call.
 
     Returns:
-        Lines for people, and the same as an object for JSON.
+        Where it was measured, and a row for each call.
 
     Raises:
         ImportError: the simulated driver is not installed.
     """
-    arrays = choose_array_library(seed=1)
-    costs = HostBench(seconds, arrays).run()
-    lines = [
-        f"kvswap {kvswap.__version__}: host cost of calls, {arrays.description}",
-        "Time outside of the driver, which is simulated. No blocks of a GPU move.",
-        "",
-        *table_lines(costs),
-    ]
-    return lines, {
-        "kvswap": kvswap.__version__,
+    arrays = choose_array_library()
+    rows = HostBench(seconds, arrays).run(counts, engines, progress)
+    return {
+        "device": "simulated driver",
+        **host_environment(),
         "arrays": arrays.description,
-        "calls": [asdict(cost) for cost in costs],
-    }
+    }, rows
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each call."""
+    shown = [
+        {
+            "call": row["method"],
+            "copies": row["count"],
+            "host, median": microseconds_text(row["host_us"]),
+            "p10": microseconds_text(row["host_p10_us"]),
+            "p90": microseconds_text(row["host_p90_us"]),
+            "ns a copy": f"{row['host_ns_per_copy']:,.1f}",
+            "simulated driver": microseconds_text(row["driver_us"]),
+            "rounds": row["rounds"],
+            "ran": row["engines"],
+        }
+        for row in rows
+    ]
+    return [
+        "Host time of a call outside of the driver, which is simulated: no block of a GPU "
+        "moves.",
+        f"pool: copy_blocks of {_LAYERS} layers x keys, values x {_POOL_BLOCKS} blocks.",
+        "",
+        *(table_lines(shown, list(shown[0])) if shown else []),
+    ]
+
+
+def microseconds_text(microseconds: float) -> str:
+    """ "0.85 us", "12.3 us", "1.23 ms"."""
+    if microseconds >= 1000:
+        return f"{microseconds / 1000:.2f} ms"
+    digits = 2 if microseconds < 10 else 1
+    return f"{microseconds:.{digits}f} us"

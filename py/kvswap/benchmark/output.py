@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 Row = dict[str, Any]
+
+# Of the JSON object. Higher where a reader of this one could not make sense of it.
+SCHEMA = 1
 
 
 def cell_text(value: Any) -> str:
@@ -26,15 +29,17 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
+def percent_text(share: float | None) -> str | None:
+    """0.834 as "83 %"."""
+    return None if share is None else f"{share:.0%}".replace("%", " %")
+
+
 def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
     """A line for each row, columns aligned: numbers right, text left."""
     cells = [list(columns)]
     cells += [[cell_text(row.get(column)) for column in columns] for row in rows]
     numeric = [
-        all(
-            row.get(column) is None or isinstance(row.get(column), int | float)
-            for row in rows
-        )
+        all(_is_number(row.get(column)) for row in rows) and bool(column)
         for column in columns
     ]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
@@ -45,6 +50,16 @@ def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> li
         ).rstrip()
         for line in cells
     ]
+
+
+# Numbers with a unit, and of an outcome a sign behind them, stand right as well.
+_NUMBER = re.compile(r"[-+]?[\d.,]+( [%\w]{1,3}B?)?[ *]?")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip() == "-" or _NUMBER.fullmatch(value) is not None
+    return value is None or isinstance(value, int | float)
 
 
 def pivot(
@@ -88,6 +103,7 @@ def write_json(
     """One object: what, where, the rows, what went wrong."""
     json.dump(
         {
+            "schema": SCHEMA,
             "preset": preset,
             "environment": dict(environment),
             "problems": list(problems),
@@ -110,8 +126,3 @@ def write_csv(
     writer = csv.DictWriter(file, columns)
     writer.writeheader()
     writer.writerows(complete)
-
-
-def progress(text: str) -> None:
-    """Tells on stderr how far a run has come."""
-    print(text, file=sys.stderr, flush=True)

@@ -10,8 +10,9 @@ from kvswap.benchmark.cells import Cell
 from kvswap.benchmark.contenders import TimedMethod, Workshop, WrongBytesError
 from kvswap.benchmark.gpu import UnavailableError
 from kvswap.benchmark.methods import ENGINES, LIMIT, OTHERS
-from kvswap.benchmark.output import Row, progress
+from kvswap.benchmark.output import Row
 from kvswap.benchmark.pools import Blocks
+from kvswap.benchmark.progress import LineProgress, Progress
 from kvswap.benchmark.rounds import RoundSettings, TimeBudget, interleave
 from kvswap.benchmark.samples import Sample, Summary
 
@@ -24,6 +25,7 @@ class Session:
         workshop: makes contenders.
         settings: of rounds.
         budget: time that is left.
+        progress: is told of cells as they begin, and of nothing within one.
         rows: results so far.
         problems: wrong bytes, and errors of kvswap: a run with any has failed.
         skipped: cells for which no time was left.
@@ -32,24 +34,26 @@ class Session:
     workshop: Workshop
     settings: RoundSettings
     budget: TimeBudget
+    progress: Progress = field(default_factory=LineProgress)
     rows: list[Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def in_time(self, cells: Sequence[Any]) -> Iterator[tuple[Any, float]]:
         """The cells that there is time for, each with its deadline."""
+        self.progress.begin(len(cells))
         for number, cell in enumerate(cells):
             text = cell.describe() if hasattr(cell, "describe") else str(cell)
             if self.budget.seconds_left <= 0:
                 self.skipped.append(text)
                 continue
-            progress(
-                f"[{number + 1}/{len(cells)}, {self.budget.seconds_left:.0f} s left] "
-                + text
-            )
+            self.progress.step(number, text, self.budget.seconds_left)
             yield cell, self.budget.deadline(len(cells) - number)
+        self.progress.end()
         if self.skipped:
-            progress(f"no time was left for {len(self.skipped)} cells: --seconds")
+            self.progress.tell(
+                f"no time was left for {len(self.skipped)} cells: --seconds"
+            )
 
     def attempt(
         self, label: str, cell: Cell, make: Callable[[], TimedMethod]
@@ -65,7 +69,7 @@ class Session:
         except Exception as error:  # a method must not end the run of the others
             note = f"failed: {type(error).__name__}: {error}"
             if label in OTHERS:
-                progress(f"{label}: {note}")
+                self.progress.tell(f"{label}: {note}")
             else:
                 self.fail(f"{cell.describe()}: {label}: {note}")
         self.rows.append({**cell_columns(cell), "method": label, "note": note})
@@ -74,7 +78,7 @@ class Session:
     def fail(self, problem: str) -> None:
         """Notes a problem, and tells it at once."""
         self.problems.append(problem)
-        progress(f"PROBLEM: {problem}")
+        self.progress.tell(f"PROBLEM: {problem}")
 
     def measure(
         self,
@@ -146,6 +150,8 @@ def cell_rows(
                     round(Summary.of(events).median * 1e6, 3) if events else None
                 ),
                 "submit_median_us": round(submit.median * 1e6, 3),
+                "submit_p10_us": round(submit.low * 1e6, 3),
+                "submit_p90_us": round(submit.high * 1e6, 3),
                 "gb_per_s": round(rates[name], 4),
                 "share_of_limit": None,
                 "ratio_to_best": None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kvswap.benchmark.c_abi import CAbi, library_without_batch_driver
 from kvswap.benchmark.cells import CREATED, LEGACY, PER_THREAD, REPLAY, Cell, size_text
@@ -82,10 +83,10 @@ def _add_ratios(rows: list[Row]) -> None:
         )
 
 
-def lines(session: Session) -> list[str]:
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Ratios to the same blocks on a created stream."""
     keys = ["direction", "size", "count", "priority"]
-    measured = [row for row in session.rows if row.get("gb_per_s") is not None]
+    measured = [row for row in rows if row.get("gb_per_s") is not None]
     ratios, names = pivot(measured, keys, "method", "ratio_to_created")
     rates, _ = pivot(measured, keys, "method", "gb_per_s")
     for row, rate in zip(ratios, rates, strict=True):
@@ -98,9 +99,7 @@ def lines(session: Session) -> list[str]:
             (value for key, value in rate.items() if key in names and value), default=0
         )
         row["replay/best"] = replay / best if replay and best else None
-    notes = {
-        f"{row['method']}: {row['note']}" for row in session.rows if row.get("note")
-    }
+    notes = {f"{row['method']}: {row['note']}" for row in rows if row.get("note")}
     return [
         f"Speed relative to {BASE!r} (GB/s) in the same rounds.",
         "",

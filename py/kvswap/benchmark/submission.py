@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kvswap.benchmark import many_ranges
 from kvswap.benchmark.c_abi import CAbi
@@ -113,11 +114,11 @@ def _add_costs(rows: list[Row]) -> None:
         row["ratio_to_bare"] = round(row["median_us"] / bare, 4) if bare else None
 
 
-def lines(session: Session) -> list[str]:
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table for many blocks, one for one."""
     measured = [
         {**row, "size": size_text(row["size"])}
-        for row in session.rows
+        for row in rows
         if row.get("median_us") is not None
     ]
     names = ["direction", "size", "count", "method"]
@@ -126,7 +127,7 @@ def lines(session: Session) -> list[str]:
         row["submit_us"] = row["submit_median_us"]
     one = [row for row in measured if row["count"] == 1]
     notes = sorted(
-        {f"{row['method']}: {row['note']}" for row in session.rows if row.get("note")}
+        {f"{row['method']}: {row['note']}" for row in rows if row.get("note")}
     )
     return [
         "CPU time of the call that submits, a block:",
