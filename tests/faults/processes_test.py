@@ -47,6 +47,7 @@ def test_fork_while_threads_swap() -> None:
     """No child waits for a lock that a thread of the parent held."""
     outcome = _run("fork_while_threads_swap", 20)
     assert outcome["parent"] is True
+    assert len(outcome["children"]) == 1, outcome
     [text] = outcome["children"]
     assert _NOT_INITIALISED in text
 
