@@ -219,7 +219,10 @@ class Registration {
   }
   ~Registration() {
     // Large memory takes seconds.
-    if (registration_ != nullptr && InterpreterIsThere()) Unregister(nullptr);
+    if (registration_ == nullptr || !InterpreterIsThere()) return;
+    // What the driver holds on to must not be given back to the system, which
+    // would hand out its addresses again.
+    if (Unregister(nullptr) != KVSWAP_OK) memory_.release();
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;

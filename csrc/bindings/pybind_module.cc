@@ -187,6 +187,10 @@ py::object Stats() {
 
 }  // namespace
 
+// pybind11's function of this name waits for ever in another interpreter of the
+// process than the main one: ours, below, refuses that before.
+#define PyInit__core PyInit__core_of_pybind11
+
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C ABI of libkvswap.so for Python; use kvswap instead.";
   // The docstrings begin with the signature, where inspect.signature looks.
@@ -210,3 +214,15 @@ PYBIND11_MODULE(_core, module) {
 }
 
 }  // namespace kvswap::bindings
+
+#undef PyInit__core
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "kvswap works in the main interpreter of a process alone, "
+                    "not in a sub-interpreter: use threads or processes");
+    return nullptr;
+  }
+  return kvswap::bindings::PyInit__core_of_pybind11();
+}
