@@ -4,6 +4,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "csrc/driver/made_once.h"
 #include "csrc/engine/call_log.h"
 
 namespace kvswap::engine {
@@ -14,10 +15,10 @@ struct States {
   std::unordered_map<std::uint64_t, std::unique_ptr<ContextState>> by_id;
 };
 
+driver::MadeOnce<States> g_states;
+
 States& GetStates() {
-  // Never destroyed: calls may come from exit handlers.
-  static States* const states = new States;
-  return *states;
+  return g_states.Get([] { return States(); });
 }
 
 std::unique_ptr<ContextState> MakeState(const driver::DriverTable& table,
