@@ -1,5 +1,9 @@
 #include "csrc/driver/driver_table.h"
 
+#include "csrc/driver/driver_log.h"
+#include "csrc/driver/made_once.h"
+#include "csrc/log/log.h"
+
 namespace kvswap::driver {
 namespace {
 
@@ -94,12 +98,15 @@ DriverTable ResolveDriverTable() {
   return table;
 }
 
+MadeOnce<const DriverTable> g_table;
+
 }  // namespace
 
 const DriverTable& GetDriverTable() {
-  // Never destroyed: copies may be submitted from exit handlers.
-  static const DriverTable* const table = new DriverTable(ResolveDriverTable());
-  return *table;
+  const DriverTable& table = g_table.Get(ResolveDriverTable);
+  // Not while it is being made, when a callback could not call kvswap.
+  if (log::IsWanted(KVSWAP_LOG_INFO)) LogDriver(table);
+  return table;
 }
 
 }  // namespace kvswap::driver

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "csrc/driver/made_once.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/policy_table.h"
 #include "csrc/engine/report.h"
@@ -160,10 +161,10 @@ struct ProcessPolicy {
   std::shared_ptr<const Rules> rules;  // null: each GPU family's own
 };
 
+driver::MadeOnce<ProcessPolicy> g_process_policy;
+
 ProcessPolicy& GetProcessPolicy() {
-  // Never destroyed: calls may come from exit handlers.
-  static ProcessPolicy* const policy = new ProcessPolicy;
-  return *policy;
+  return g_process_policy.Get([] { return ProcessPolicy(); });
 }
 
 const FamilyPolicy& PolicyOfFamily(int compute_capability) {

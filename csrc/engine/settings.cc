@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "csrc/driver/made_once.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/policy.h"
 #include "csrc/engine/report.h"
@@ -62,11 +63,10 @@ Environment ReadEnvironment() {
   return environment;
 }
 
+driver::MadeOnce<const Environment> g_environment;
+
 const Environment& GetEnvironment() {
-  // Never destroyed: calls may come from exit handlers.
-  static const Environment* const environment =
-      new Environment(ReadEnvironment());
-  return *environment;
+  return g_environment.Get(ReadEnvironment);
 }
 
 }  // namespace
