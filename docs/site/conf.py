@@ -33,7 +33,13 @@ assert _version is not None
 version = release = _version[1]
 
 root_doc = contents.ROOT_PAGE
-include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "examples/README.md"]
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "docs/**",
+    "examples/README.md",
+]
 exclude_patterns = ["docs/site/**"]
 extensions = [
     "hawkmoth",

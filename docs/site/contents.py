@@ -37,6 +37,7 @@ _SECTIONS = {
         "simulated_driver",
         "releasing",
         "../CHANGELOG",
+        "../SECURITY",
     ],
     "Reference": [
         "reference/python",
