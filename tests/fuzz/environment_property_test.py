@@ -5,9 +5,11 @@ They are read once a process: each case is a process that is forked before the f
 
 from __future__ import annotations
 
+import array
 import json
 import os
 import re
+import traceback
 from typing import Any
 
 import hypothesis
@@ -18,6 +20,7 @@ from tests.properties.bounds import bounded, counted
 
 _ENGINES = ("auto", "batch", "loop", "kernel", "bridge")
 _LIMIT = 32768
+_NONE = array.array("q")
 
 # What an environment can hold.
 _TEXTS = st.text(
@@ -35,14 +38,15 @@ def _in_process(variables: dict[str, str]) -> dict[str, Any]:
             os.environ.update(variables)
             answer: dict[str, Any] = {}
             try:
-                answer["max_batch"] = kvswap.plan([], [], []).max_batch
+                answer["max_batch"] = kvswap.plan(_NONE, _NONE, _NONE).max_batch
             except ValueError as error:
                 answer["error"] = str(error)
             info = kvswap.driver_info()
             answer["usable"], answer["message"] = info.usable, info.message
             os.write(write_end, json.dumps(answer).encode())
             os._exit(0)
-        finally:
+        except BaseException:
+            traceback.print_exc()
             os._exit(1)
     os.close(write_end)
     with os.fdopen(read_end, encoding="utf-8") as pipe:
