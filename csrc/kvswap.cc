@@ -5,6 +5,8 @@
 
 #include "csrc/abi/toolkit_version.h"
 #include "csrc/driver/driver_table.h"
+#include "csrc/engine/call_counts.h"
+#include "csrc/engine/call_log.h"
 #include "csrc/engine/descriptors.h"
 #include "csrc/engine/kernel_info.h"
 #include "csrc/engine/memory_query.h"
@@ -14,6 +16,7 @@
 #include "csrc/engine/statistics.h"
 #include "csrc/engine/structures.h"
 #include "csrc/engine/submit.h"
+#include "csrc/log/log.h"
 
 #define KVSWAP_TEXT_OF(number) #number
 #define KVSWAP_TEXT(number) KVSWAP_TEXT_OF(number)
@@ -43,15 +46,16 @@ void DescribePlan(const engine::Plan& plan, const kvswap_result& report,
   kvswap_result counted;
   engine::InitReport(&counted);
   submitter.Submit(0, plan.copies().count(), &counted);
-  described->driver_calls = submitter.driver_calls();
-  described->coalesced = submitter.coalesced();
+  const engine::CallCounts counts = submitter.counts();
+  described->driver_calls = counts.driver_calls;
+  described->coalesced = counts.coalesced;
   std::memcpy(described->engine_copies, counted.copies, sizeof(counted.copies));
 }
 
 // Plans the call and, without `described`, submits it.
 void Run(const Descriptors& descriptors, void* stream,
          const kvswap_options* options, kvswap_plan* described,
-         kvswap_result* report) {
+         engine::CallCounts* counts, kvswap_result* report) {
   try {
     engine::DescriptorCopies copies(descriptors);
     engine::Plan plan(driver::GetDriverTable(), &copies, stream);
@@ -59,7 +63,7 @@ void Run(const Descriptors& descriptors, void* stream,
       if (described != nullptr) {
         DescribePlan(plan, *report, described);
       } else {
-        engine::SubmitAll(plan, report);
+        engine::SubmitAll(plan, counts, report);
       }
     }
     plan.End(report);
@@ -97,9 +101,11 @@ int kvswap_swap_blocks_batch(const void* const* src_ptrs, void* const* dst_ptrs,
   }
   kvswap_result report;
   kvswap::engine::InitReport(&report);
+  kvswap::engine::CallCounts counts;
   kvswap::Run({src_ptrs, dst_ptrs, sizes, count}, stream, options, nullptr,
-              &report);
-  kvswap::engine::CountCall(report);
+              &counts, &report);
+  kvswap::engine::CountCall(report, counts);
+  kvswap::engine::LogCall("swap_blocks_batch", stream, report, counts);
   kvswap::engine::WriteResult(report, result);
   return report.code;
 }
@@ -117,7 +123,7 @@ int kvswap_plan_blocks_batch(const void* const* src_ptrs, void* const* dst_ptrs,
   kvswap_plan described = KVSWAP_PLAN_INIT;
   described.device = -1;
   kvswap::Run({src_ptrs, dst_ptrs, sizes, count}, stream, options, &described,
-              &report);
+              nullptr, &report);
   kvswap::engine::WriteStructure(described, plan);
   kvswap::engine::WriteResult(report, result);
   return report.code;
@@ -183,6 +189,19 @@ int kvswap_get_statistics(kvswap_statistics* statistics) {
   return kvswap::Write(known, statistics);
 }
 
+int kvswap_set_log(kvswap_log_callback callback, void* user_data,
+                   int32_t level) {
+  if (level != KVSWAP_LOG_FROM_ENVIRONMENT && !kvswap::log::IsLevel(level)) {
+    return KVSWAP_ERROR_INVALID_ARGUMENT;
+  }
+  try {
+    kvswap::log::SetSink(callback, user_data, level);
+  } catch (const std::bad_alloc&) {
+    return KVSWAP_ERROR_OUT_OF_MEMORY;
+  }
+  return KVSWAP_OK;
+}
+
 const char* kvswap_version_string(void) {
   return KVSWAP_TEXT(KVSWAP_VERSION_MAJOR) "." KVSWAP_TEXT(
       KVSWAP_VERSION_MINOR) "." KVSWAP_TEXT(KVSWAP_VERSION_PATCH);
@@ -220,6 +239,9 @@ const char* kvswap_direction_name(int32_t direction) {
 const char* kvswap_kernel_name(int32_t kernel) {
   return kvswap::engine::KernelName(kernel);
 }
+const char* kvswap_log_level_name(int32_t level) {
+  return kvswap::log::LevelName(level);
+}
 int32_t kvswap_engine_from_name(const char* name) {
   return kvswap::engine::EngineFromName(name);
 }
@@ -234,6 +256,9 @@ int32_t kvswap_direction_from_name(const char* name) {
 }
 int32_t kvswap_kernel_from_name(const char* name) {
   return kvswap::engine::KernelFromName(name);
+}
+int32_t kvswap_log_level_from_name(const char* name) {
+  return kvswap::log::LevelFromName(name);
 }
 const char* kvswap_reason_text(int32_t reason) {
   return kvswap::engine::ReasonText(reason);

@@ -137,6 +137,9 @@ typedef enum kvswap_direction {
   KVSWAP_DIRECTION_HOST_TO_HOST = 3
 } kvswap_direction;
 
+/* Length of the arrays that a direction's number indexes. */
+#define KVSWAP_DIRECTION_SLOTS 8
+
 /* How the kernel engine copies. */
 typedef enum kvswap_kernel {
   KVSWAP_KERNEL_NONE = 0,
@@ -579,7 +582,10 @@ KVSWAP_API int kvswap_get_policy(int32_t compute_capability,
                                  kvswap_policy_rule* rules, size_t capacity,
                                  size_t* count);
 
-/* Counters of this process since its start. */
+/* Counters of this process since its start, over all threads. They only grow:
+ * what happened between two readings is their difference. A forked child goes
+ * on from its parent's. A call counts when it ends, and one that failed midway
+ * counts what the driver had accepted. */
 typedef struct kvswap_statistics {
   size_t struct_size;
   uint64_t calls;   /* of kvswap_swap_blocks_batch and kvswap_swap_pools */
@@ -590,12 +596,60 @@ typedef struct kvswap_statistics {
   /* Calls in which an engine that was asked for or preferred did not run, per
    * kvswap_reason. */
   uint64_t fallbacks[KVSWAP_REASON_SLOTS];
+  /* Copies that another engine submitted in such calls, per kvswap_reason. */
+  uint64_t fallback_copies[KVSWAP_REASON_SLOTS];
+  uint64_t driver_calls; /* copy calls and launches that were accepted */
+  /* Copies that a copy engine got together with a neighbour. */
+  uint64_t coalesced;
+  uint64_t direction_copies[KVSWAP_DIRECTION_SLOTS]; /* per direction */
+  uint64_t direction_bytes[KVSWAP_DIRECTION_SLOTS];
 } kvswap_statistics;
 
 #define KVSWAP_STATISTICS_INIT \
-  {sizeof(kvswap_statistics), 0, 0, 0, {0}, {0}, {0}}
+  {sizeof(kvswap_statistics), 0, 0, 0, {0}, {0}, {0}, {0}, 0, 0, {0}, {0}}
 
 KVSWAP_API int kvswap_get_statistics(kvswap_statistics* statistics);
+
+/* ---- The log -------------------------------------------------------------
+ */
+
+/* How much a line of the log matters, and what is logged: lines of a level and
+ * of those before it. */
+typedef enum kvswap_log_level {
+  KVSWAP_LOG_OFF = 0, /* nothing */
+  KVSWAP_LOG_ERROR = 1,
+  /* What makes calls slower than they could be and was not asked for, each kind
+   * once a process. */
+  KVSWAP_LOG_WARNING = 2,
+  /* What was found and chosen, each once a process: the driver, engines that
+   * gave way to others. */
+  KVSWAP_LOG_INFO = 3,
+  KVSWAP_LOG_DEBUG = 4 /* a line for each call */
+} kvswap_log_level;
+
+/* In place of a level: that of the environment variable KVSWAP_LOG ("off",
+ * "error", "warning", "info" or "debug"), else KVSWAP_LOG_WARNING. */
+#define KVSWAP_LOG_FROM_ENVIRONMENT ((int32_t)-1)
+
+/* Takes a line: UTF-8, without a line feed, valid until the callback returns.
+ *
+ * It is called by the thread that makes the call which has something to say, by
+ * several at once where there are several, in that thread's CUDA context. No
+ * lock of kvswap is held: it may call any function here, also those that copy,
+ * and what calls of its own have to say is left out. It throws nothing. */
+typedef void (*kvswap_log_callback)(void* user_data, int32_t level,
+                                    const char* message);
+
+/* Gives lines up to `level` (kvswap_log_level, or KVSWAP_LOG_FROM_ENVIRONMENT)
+ * to `callback`, with `user_data`; without a callback (NULL), which is how a
+ * process starts, they go to stderr: "kvswap: warning: what happened". May be
+ * called at any time, also before anything else; (NULL, NULL,
+ * KVSWAP_LOG_FROM_ENVIRONMENT) is how a process starts. Calls that run
+ * meanwhile on other threads may still call the former callback until they
+ * return: until then `user_data` and the callback have to be there.
+ * KVSWAP_ERROR_INVALID_ARGUMENT: the level is none, and all is as it was. */
+KVSWAP_API int kvswap_set_log(kvswap_log_callback callback, void* user_data,
+                              int32_t level);
 
 /* Version of this library: as "1.2.3", and major * 10000 + minor * 100 + patch.
  */
@@ -613,6 +667,7 @@ KVSWAP_API const char* kvswap_memory_kind_name(int32_t memory_kind);
 KVSWAP_API const char* kvswap_priority_name(int32_t priority);
 KVSWAP_API const char* kvswap_direction_name(int32_t direction);
 KVSWAP_API const char* kvswap_kernel_name(int32_t kernel);
+KVSWAP_API const char* kvswap_log_level_name(int32_t level);
 
 /* The number of a name; -1 where there is none of that name. */
 KVSWAP_API int32_t kvswap_engine_from_name(const char* name);
@@ -620,6 +675,7 @@ KVSWAP_API int32_t kvswap_source_access_from_name(const char* name);
 KVSWAP_API int32_t kvswap_priority_from_name(const char* name);
 KVSWAP_API int32_t kvswap_direction_from_name(const char* name);
 KVSWAP_API int32_t kvswap_kernel_from_name(const char* name);
+KVSWAP_API int32_t kvswap_log_level_from_name(const char* name);
 
 /* One sentence on a reason, for people. */
 KVSWAP_API const char* kvswap_reason_text(int32_t reason);

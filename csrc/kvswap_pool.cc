@@ -4,6 +4,8 @@
 #include <new>
 
 #include "csrc/driver/driver_table.h"
+#include "csrc/engine/call_counts.h"
+#include "csrc/engine/call_log.h"
 #include "csrc/engine/plan.h"
 #include "csrc/engine/pool_copies.h"
 #include "csrc/engine/report.h"
@@ -34,18 +36,16 @@ std::unique_ptr<kvswap_ticket> MakeTicket(const engine::Plan& plan,
   return ticket;
 }
 
-std::unique_ptr<kvswap_ticket> SwapPools(engine::PoolCopies* copies,
-                                         void* stream,
-                                         const kvswap_options* options,
-                                         bool wants_ticket,
-                                         kvswap_result* report) {
+std::unique_ptr<kvswap_ticket> SwapPools(
+    engine::PoolCopies* copies, void* stream, const kvswap_options* options,
+    bool wants_ticket, engine::CallCounts* counts, kvswap_result* report) {
   std::unique_ptr<kvswap_ticket> ticket;
   try {
     engine::Plan plan(driver::GetDriverTable(), copies, stream);
     if (plan.Make(options, report)) {
       if (wants_ticket) ticket = MakeTicket(plan, *copies, report);
       if (report->code == KVSWAP_OK) {
-        engine::SubmitPools(plan, *copies, ticket.get(), report);
+        engine::SubmitPools(plan, *copies, ticket.get(), counts, report);
       }
     }
     plan.End(report);
@@ -88,9 +88,11 @@ int kvswap_swap_pools(const kvswap_pool* source, const kvswap_pool* destination,
   if (ticket != nullptr) *ticket = nullptr;
   return kvswap::WithReport(result, [&](kvswap_result* report) {
     kvswap::engine::PoolCopies copies(source, destination, pairs, pair_count);
-    std::unique_ptr<kvswap_ticket> made =
-        kvswap::SwapPools(&copies, stream, options, ticket != nullptr, report);
-    kvswap::engine::CountCall(*report);
+    kvswap::engine::CallCounts counts;
+    std::unique_ptr<kvswap_ticket> made = kvswap::SwapPools(
+        &copies, stream, options, ticket != nullptr, &counts, report);
+    kvswap::engine::CountCall(*report, counts);
+    kvswap::engine::LogCall("swap_pools", stream, *report, counts);
     if (ticket != nullptr) *ticket = made.release();
   });
 }

@@ -17,6 +17,38 @@ _COMMON = [
     "Classifier: Typing :: Typed",
 ]
 
+# Names and modules of the programs that pip makes, from the command to its function.
+KVSWAP_CONSOLE_SCRIPTS = {
+    "kvswap": "kvswap.command_line:main",
+}
+
+def _extras(version):
+    """What `pip install kvswap[extra]` brings, from the extra to its requirements.
+
+    Args:
+      version: the distribution's version.
+
+    Returns:
+      a dict from names of extras to lists of requirements
+    """
+    extras = {
+        # Tables, colours and live displays of the program.
+        "terminal": ["rich>=13"],
+        # `kvswap bench --plot`.
+        "plot": ["matplotlib>=3.7"],
+        # Ranges in profilers.
+        "nvtx": ["nvtx>=0.2"],
+        # The simulated driver.
+        "sim": ["kvswap-sim==" + version],
+        "torch": ["torch>=2.10"],
+    }
+    extras["all"] = [
+        requirement
+        for extra in ["terminal", "plot", "nvtx", "sim"]
+        for requirement in extras[extra]
+    ]
+    return extras
+
 def kvswap_metadata(version, python_versions):
     """METADATA lines of the distribution kvswap.
 
@@ -32,12 +64,15 @@ def kvswap_metadata(version, python_versions):
         for python_version in python_versions
     ] + [
         "Summary: Moves KV-cache blocks between GPU and host memory, on any CUDA driver and stream",
-        # `python -m kvswap`.
+        # The program `kvswap`.
         "Requires-Dist: absl-py>=2.0",
-        "Provides-Extra: sim",
-        "Requires-Dist: kvswap-sim=={}; extra == \"sim\"".format(version),
-        "Provides-Extra: torch",
-        "Requires-Dist: torch>=2.10; extra == \"torch\"",
+    ] + [
+        line
+        for extra, requirements in _extras(version).items()
+        for line in ["Provides-Extra: " + extra] + [
+            "Requires-Dist: {}; extra == \"{}\"".format(requirement, extra)
+            for requirement in requirements
+        ]
     ]
 
 def kvswap_sim_metadata():

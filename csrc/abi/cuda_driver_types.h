@@ -239,6 +239,7 @@ using EventSynchronize_v2000 = Result (*)(Event event);
 using EventDestroy_v4000 = Result (*)(Event event);
 using StreamWaitEvent_v3020 = Result (*)(Stream stream, Event event,
                                          unsigned int flags);
+using StreamSynchronize_v2000 = Result (*)(Stream stream);
 using ThreadExchangeStreamCaptureMode_v10010 =
     Result (*)(StreamCaptureMode* mode);
 using MemHostRegister_v6050 = Result (*)(void* pointer, std::size_t size,

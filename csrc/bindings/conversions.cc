@@ -53,6 +53,28 @@ py::dict CountsOfEngines(const uint64_t (&counts)[KVSWAP_ENGINE_SLOTS]) {
   return dict;
 }
 
+namespace {
+
+py::dict CountsOfReasons(const uint64_t (&counts)[KVSWAP_REASON_SLOTS]) {
+  py::dict dict;
+  ForEachName(kFirstReason, KVSWAP_REASON_SLOTS, kvswap_reason_name,
+              [&](int32_t reason, const char* name) {
+                dict[name] = py::int_(counts[reason]);
+              });
+  return dict;
+}
+
+py::dict CountsOfDirections(const uint64_t (&counts)[KVSWAP_DIRECTION_SLOTS]) {
+  py::dict dict;
+  ForEachName(0, KVSWAP_DIRECTION_SLOTS, kvswap_direction_name,
+              [&](int32_t direction, const char* name) {
+                dict[name] = py::int_(counts[direction]);
+              });
+  return dict;
+}
+
+}  // namespace
+
 py::dict ReasonsOfEngines(const int32_t (&reasons)[KVSWAP_ENGINE_SLOTS]) {
   py::dict dict;
   ForEachName(kFirstEngine, KVSWAP_ENGINE_SLOTS, kvswap_engine_name,
@@ -135,18 +157,21 @@ py::object MakeKernelInfo(const kvswap_kernel_info& info) {
 }
 
 py::object MakeStatistics(const kvswap_statistics& statistics) {
-  py::dict fallbacks;
-  ForEachName(kFirstReason, KVSWAP_REASON_SLOTS, kvswap_reason_name,
-              [&](int32_t reason, const char* name) {
-                fallbacks[name] = py::int_(statistics.fallbacks[reason]);
-              });
   return Record(
       "Statistics",
-      py::dict("calls"_a = statistics.calls, "errors"_a = statistics.errors,
-               "dropped"_a = statistics.dropped,
-               "copies"_a = CountsOfEngines(statistics.copies),
-               "bytes"_a = CountsOfEngines(statistics.bytes),
-               "fallbacks"_a = fallbacks));
+      py::dict(
+          "calls"_a = statistics.calls, "errors"_a = statistics.errors,
+          "dropped"_a = statistics.dropped,
+          "copies"_a = CountsOfEngines(statistics.copies),
+          "bytes"_a = CountsOfEngines(statistics.bytes),
+          "fallbacks"_a = CountsOfReasons(statistics.fallbacks),
+          "fallback_copies"_a = CountsOfReasons(statistics.fallback_copies),
+          "driver_calls"_a = statistics.driver_calls,
+          "coalesced"_a = statistics.coalesced,
+          "direction_copies"_a =
+              CountsOfDirections(statistics.direction_copies),
+          "direction_bytes"_a =
+              CountsOfDirections(statistics.direction_bytes)));
 }
 
 void ThrowUnlessOk(int status, const kvswap_result& result) {

@@ -117,8 +117,13 @@ inline constexpr char kStatsDoc[] =
 
 Counts what this process has submitted since its start.
 
+Block pools and torch's operators count too. The counters only grow: what
+happened meanwhile is ``kvswap.stats() - before``. A forked child goes on from
+its parent's.
+
 Returns:
-    Statistics: calls, errors, and copies and bytes of each engine.)";
+    Statistics: calls, errors, calls of the driver; copies and bytes of each
+        engine and direction; fallbacks by reason.)";
 
 }  // namespace kvswap::bindings
 

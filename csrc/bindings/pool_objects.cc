@@ -14,6 +14,7 @@
 #include "csrc/bindings/stream_handle.h"
 #include "csrc/bindings/swap_result.h"
 #include "csrc/bindings/torch_objects.h"
+#include "csrc/bindings/trace_range.h"
 #include "csrc/bindings/without_gil.h"
 #include "csrc/kvswap.h"
 
@@ -175,6 +176,7 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   void* handle = StreamHandle(
       stream, torch, [&] { return FindDevice(source_pool, destination_pool); });
 
+  TraceRange range("copy_blocks", pair_array.count(), torch);
   kvswap_result result = KVSWAP_RESULT_INIT;
   kvswap_ticket* ticket = nullptr;
   const int status = WithoutGil([&] {
@@ -188,7 +190,9 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
     events = py::cast(std::make_unique<Ticket>(ticket));
     keep(events, kept);
   }
-  return py::make_tuple(SwapResult(result), std::move(events));
+  const SwapResult submitted(result);
+  range.End(submitted);
+  return py::make_tuple(submitted, std::move(events));
 }
 
 // ---------------------------------------------------------------------------
@@ -215,7 +219,10 @@ class Registration {
   }
   ~Registration() {
     // Large memory takes seconds.
-    if (registration_ != nullptr && InterpreterIsThere()) Unregister(nullptr);
+    if (registration_ == nullptr || !InterpreterIsThere()) return;
+    // What the driver holds on to must not be given back to the system, which
+    // would hand out its addresses again.
+    if (Unregister(nullptr) != KVSWAP_OK) memory_.release();
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;

@@ -16,12 +16,14 @@
 #include "csrc/bindings/conversions.h"
 #include "csrc/bindings/docstrings.h"
 #include "csrc/bindings/integer_array.h"
+#include "csrc/bindings/log_queue.h"
 #include "csrc/bindings/policy_objects.h"
 #include "csrc/bindings/pool_objects.h"
 #include "csrc/bindings/python_objects.h"
 #include "csrc/bindings/stream_handle.h"
 #include "csrc/bindings/swap_result.h"
 #include "csrc/bindings/torch_objects.h"
+#include "csrc/bindings/trace_range.h"
 #include "csrc/bindings/without_gil.h"
 #include "csrc/kvswap.h"
 
@@ -44,12 +46,15 @@ class Call {
   }
 
   SwapResult Swap() {
+    TraceRange range("swap_blocks_batch", count(), torch_);
     const int status = WithoutGil([this] {
       return kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
                                       stream_, &options_, &result_);
     });
     ThrowFor(status);
-    return SwapResult(result_);
+    const SwapResult result(result_);
+    range.End(result);
+    return result;
   }
 
   py::object Plan() {
@@ -176,10 +181,15 @@ py::object KernelInfo() {
 py::object Stats() {
   kvswap_statistics statistics = KVSWAP_STATISTICS_INIT;
   kvswap_get_statistics(&statistics);
+  HandOverLog();
   return MakeStatistics(statistics);
 }
 
 }  // namespace
+
+// pybind11's function of this name waits for ever in another interpreter of the
+// process than the main one: ours, below, refuses that before.
+#define PyInit__core PyInit__core_of_pybind11
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C ABI of libkvswap.so for Python; use kvswap instead.";
@@ -193,6 +203,10 @@ PYBIND11_MODULE(_core, module) {
   DefineFastCall<kPlan, PlanBlocksBatch>(module, kPlanDoc);
   AddPoolObjects(module);
   AddPolicyObjects(module);
+  AddTraceRanges(module);
+  module.def("_hand_over_log", &HandOverLog);
+  module.def("_drop_log", &DropLog);
+  QueueLog();
   module.def("driver_info", &DriverInfo, kDriverInfoDoc);
   module.def("kernel_info", &KernelInfo, kKernelInfoDoc);
   module.def("stats", &Stats, kStatsDoc);
@@ -200,3 +214,15 @@ PYBIND11_MODULE(_core, module) {
 }
 
 }  // namespace kvswap::bindings
+
+#undef PyInit__core
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "kvswap works in the main interpreter of a process alone, "
+                    "not in a sub-interpreter: use threads or processes");
+    return nullptr;
+  }
+  return kvswap::bindings::PyInit__core_of_pybind11();
+}

@@ -35,6 +35,8 @@ const Names& GetNames() {
       Intern("is_contiguous"),
       Intern("is_cpu"),
       Intern("is_initialized"),
+      Intern("_is_profiler_enabled"),
+      Intern("torch.autograd.profiler"),
       Intern("shape"),
       Intern("Tensor"),
       Intern("torch"),

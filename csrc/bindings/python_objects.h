@@ -30,6 +30,8 @@ struct Names {
   PyObject* is_contiguous;
   PyObject* is_cpu;
   PyObject* is_initialized;
+  PyObject* is_profiler_enabled;  // "_is_profiler_enabled"
+  PyObject* profiler_module;      // "torch.autograd.profiler"
   PyObject* shape;
   PyObject* tensor;  // "Tensor"
   PyObject* torch;

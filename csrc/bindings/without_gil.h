@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include "csrc/bindings/log_queue.h"
+
 namespace kvswap::bindings {
 
 // PyEval_RestoreThread, but a thread that finds the interpreter at its end
@@ -15,12 +17,14 @@ namespace kvswap::bindings {
 // process with an error.
 void RestoreThread(PyThreadState* state);
 
-// Calls a function of the C ABI, which throws nothing, without the GIL.
+// Calls a function of the C ABI, which throws nothing, without the GIL. With it
+// again, what the library had to say goes to Python's logging.
 template <typename Call>
 auto WithoutGil(const Call& call) {
   PyThreadState* state = PyEval_SaveThread();
   auto result = call();
   RestoreThread(state);
+  HandOverLog();
   return result;
 }
 

@@ -44,6 +44,7 @@
   ROW(MemHostUnregister, 4000, kOptional)                \
   ROW(CtxGetId, 12000, kOptional)                        \
   ROW(StreamCreate, 2000, kOptional)                     \
+  ROW(StreamSynchronize, 2000, kOptional)                \
   ROW(ModuleLoadData, 2000, kOptional)                   \
   ROW(ModuleUnload, 2000, kOptional)                     \
   ROW(ModuleGetFunction, 2000, kOptional)                \

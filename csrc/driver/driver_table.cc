@@ -1,5 +1,8 @@
 #include "csrc/driver/driver_table.h"
 
+#include "csrc/driver/driver_log.h"
+#include "csrc/log/log.h"
+
 namespace kvswap::driver {
 namespace {
 
@@ -99,6 +102,8 @@ DriverTable ResolveDriverTable() {
 const DriverTable& GetDriverTable() {
   // Never destroyed: copies may be submitted from exit handlers.
   static const DriverTable* const table = new DriverTable(ResolveDriverTable());
+  // Not while it is being made, when a callback could not call kvswap.
+  if (log::IsWanted(KVSWAP_LOG_INFO)) LogDriver(*table);
   return *table;
 }
 

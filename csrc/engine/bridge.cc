@@ -1,15 +1,28 @@
 #include "csrc/engine/bridge.h"
 
 #include "csrc/engine/batch.h"
+#include "csrc/engine/capture_mode.h"
 
 namespace kvswap::engine {
 
 bool HasBridgeEntries(const driver::DriverTable& table) {
   return table.StreamCreate != nullptr && table.EventCreate != nullptr &&
          table.EventRecord != nullptr && table.EventDestroy != nullptr &&
-         table.EventSynchronize != nullptr &&
-         table.StreamWaitEvent != nullptr && table.CtxGetId != nullptr;
+         table.StreamSynchronize != nullptr &&
+         table.StreamWaitEvent != nullptr && table.CtxGetId != nullptr &&
+         table.ThreadExchangeStreamCaptureMode != nullptr;
 }
+
+namespace {
+
+// Waits on this thread, and disturbs no capture of another one.
+int WaitFor(const driver::DriverTable& table, abi::Stream stream) {
+  const RelaxedCaptureMode mode(table);
+  return mode.code() == abi::kSuccess ? table.StreamSynchronize(stream)
+                                      : mode.code();
+}
+
+}  // namespace
 
 int Bridge::Open(const driver::DriverTable& table) {
   abi::Event events[2] = {};
@@ -50,12 +63,18 @@ Submission Bridge::Submit(const driver::DriverTable& table,
   int code = table.EventRecord(join_, stream_);
   if (code == abi::kSuccess) {
     code = table.StreamWaitEvent(legacy, join_, 0);
-    // Where the legacy stream cannot wait, this thread does.
-    if (code != abi::kSuccess) table.EventSynchronize(join_);
   }
-  if (code != abi::kSuccess && submission.error == abi::kSuccess) {
+  if (code == abi::kSuccess) return submission;
+  // Where the legacy stream cannot wait, this thread does.
+  const bool waited = WaitFor(table, stream_) == abi::kSuccess;
+  if (submission.error == abi::kSuccess || !waited) {
     submission.error = code;
-    submission.failed_call = "joining the bridge to the legacy stream";
+    submission.failed_index = KVSWAP_NO_INDEX;
+    submission.failed_call =
+        waited ? "joining the bridge to the legacy stream"
+               : "joining the bridge to the legacy stream, which does not wait "
+                 "for the copies: synchronise with the context before their "
+                 "memory is used or freed";
   }
   return submission;
 }

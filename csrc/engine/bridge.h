@@ -31,7 +31,8 @@ class Bridge {
 
   // Has the batch engine submit the descriptors between what was submitted to
   // the legacy stream before and what is submitted after. The legacy stream
-  // waits for all that was submitted also where a chunk was refused.
+  // waits for all that was submitted also where a chunk was refused; where it
+  // cannot, this thread has waited, or the submission says that nobody has.
   Submission Submit(const driver::DriverTable& table,
                     const Descriptors& descriptors, abi::Stream legacy,
                     const Settings& settings);

@@ -4,6 +4,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "csrc/engine/call_log.h"
+
 namespace kvswap::engine {
 namespace {
 
@@ -39,7 +41,8 @@ std::unique_ptr<ContextState> MakeState(const driver::DriverTable& table,
   const int reaches =
       ask(abi::kDeviceAttributeCanUseHostPointerForRegisteredMemory);
   if (*code != abi::kSuccess) return nullptr;
-  return std::make_unique<ContextState>(table, id, target, reaches != 0);
+  return std::make_unique<ContextState>(table, id, ordinal, target,
+                                        reaches != 0);
 }
 
 ContextState* FindById(const driver::DriverTable& table, std::uint64_t id,
@@ -65,11 +68,17 @@ const KernelModule& ContextState::Kernels() {
     const std::uint32_t calls = ++calls_since_refusal_;
     if ((calls & (calls - 1)) != 0) return *module;
   }
+  const KernelModule& loaded = LoadKernels(module);
+  LogKernels(device_, target_.compute_capability, loaded);
+  return loaded;
+}
+
+const KernelModule& ContextState::LoadKernels(const KernelModule* known) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const KernelModule* const current = kernels_.load(std::memory_order_relaxed);
-  if (current != module) return *current;
+  if (current != known) return *current;
   // One that is replaced stays: another thread may be reading it.
-  module = new KernelModule(LoadKernelModule(table_, target_));
+  const auto* module = new KernelModule(LoadKernelModule(table_, target_));
   kernels_.store(module, std::memory_order_release);
   return *module;
 }

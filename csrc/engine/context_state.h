@@ -19,11 +19,12 @@ namespace kvswap::engine {
 // and the driver gives back what a destroyed context held.
 class ContextState {
  public:
-  ContextState(const driver::DriverTable& table, std::uint64_t id,
+  ContextState(const driver::DriverTable& table, std::uint64_t id, int device,
                const KernelTarget& target,
                bool host_pointers_reach_registered_memory)
       : table_(table),
         id_(id),
+        device_(device),
         target_(target),
         reaches_registered_(host_pointers_reach_registered_memory) {}
   ContextState(const ContextState&) = delete;
@@ -44,8 +45,11 @@ class ContextState {
   Bridge* OpenBridge();
 
  private:
+  const KernelModule& LoadKernels(const KernelModule* known);
+
   const driver::DriverTable& table_;
   const std::uint64_t id_;
+  const int device_;  // ordinal
   const KernelTarget target_;
   const bool reaches_registered_;
   std::mutex mutex_;

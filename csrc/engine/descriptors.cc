@@ -1,8 +1,8 @@
 #include "csrc/engine/descriptors.h"
 
-#include <algorithm>
 #include <cstdio>
 
+#include "csrc/engine/descriptor_span.h"
 #include "csrc/engine/report.h"
 #include "csrc/engine/runs.h"
 
@@ -11,41 +11,6 @@ namespace {
 
 std::uint64_t Address(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
-}
-
-// Nearly always all sizes are equal: then one comparison does for the smallest,
-// the largest and their sum.
-CopySpan SpanOf(const Descriptors& descriptors) {
-  CopySpan span;
-  if (descriptors.count == 0) return span;
-  const std::size_t size = descriptors.sizes[0];
-  AddressSpan source;
-  AddressSpan destination;
-  std::uint64_t bits = 0;
-  std::uint64_t differences = 0;
-  for (std::size_t i = 0; i < descriptors.count; ++i) {
-    const std::uint64_t from = Address(descriptors.sources[i]);
-    const std::uint64_t to = Address(descriptors.destinations[i]);
-    source.Add(from);
-    destination.Add(to);
-    bits |= from | to;
-    differences |= descriptors.sizes[i] ^ size;
-  }
-  span.source = source;
-  span.destination = destination;
-  span.bits = bits | size | differences;
-  span.smallest = size;
-  span.largest = size;
-  span.bytes = std::uint64_t{size} * descriptors.count;
-  if (differences == 0) return span;
-  span.bytes = 0;
-  for (std::size_t i = 0; i < descriptors.count; ++i) {
-    const std::size_t other = descriptors.sizes[i];
-    span.smallest = std::min(span.smallest, other);
-    span.largest = std::max(span.largest, other);
-    span.bytes += other;
-  }
-  return span;
 }
 
 // No address of a process and no size has this bit; negative numbers do.

@@ -141,6 +141,7 @@ KernelModule LoadKernelModule(const driver::DriverTable& table,
               &module);
   }
   if (has_small) {
+    module.refused.swap(module.message);
     module.message.clear();
     module.may_retry = false;
     return module;

@@ -30,6 +30,7 @@ struct KernelModule {
   kvswap_reason reason = KVSWAP_REASON_NONE;  // why there are none
   std::string image;                          // name of the one that was loaded
   std::string message;                        // why there are none, for people
+  std::string refused;  // what the driver refused, where one was loaded
   // The driver was out of memory: worth another try.
   bool may_retry = false;
   // Dynamic shared memory that the bulk kernels may have, for their ring.

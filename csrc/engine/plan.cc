@@ -215,6 +215,7 @@ void Plan::ChooseRoutes(kvswap_result* report) {
   asked_.clear();
   copy_engine_count_ = 0;
   kernel_count_ = 0;
+  kernel_fallback_count_ = 0;
   for (std::size_t i = 0; i < runs().size(); ++i) {
     const Run& run = runs()[i];
     Route& route = routes_[i];
@@ -230,6 +231,7 @@ void Plan::ChooseRoutes(kvswap_result* report) {
         wants_copy_engine_ = true;
       } else if (reason != KVSWAP_REASON_NONE) {
         report->unavailable[KVSWAP_ENGINE_KERNEL] = reason;
+        kernel_fallback_count_ += run.count();
         wants_copy_engine_ = true;
       } else {
         route.by_kernel = true;

@@ -70,6 +70,8 @@ class Plan {
   // Copies that go by the copy engine, and by kernels.
   std::size_t copy_engine_count() const { return copy_engine_count_; }
   std::size_t kernel_count() const { return kernel_count_; }
+  // Copies that were to go by kernels and cannot.
+  std::size_t kernel_fallback_count() const { return kernel_fallback_count_; }
 
  private:
   bool ResolveContext(kvswap_result* report);
@@ -121,6 +123,7 @@ class Plan {
   Bridge* bridge_ = nullptr;
   std::size_t copy_engine_count_ = 0;
   std::size_t kernel_count_ = 0;
+  std::size_t kernel_fallback_count_ = 0;
 };
 
 }  // namespace kvswap::engine

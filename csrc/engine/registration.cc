@@ -175,10 +175,13 @@ bool Registration::RegisterChunks(std::uintptr_t address,
 bool Registration::Unregister(kvswap_result* report) {
   if (chunks_.empty()) return true;
   ScopedContext context(table_);
-  if (!EnterContext(&context, device_, report)) return false;
+  // Where it cannot be entered, the current one may do: memory that stays
+  // registered is lost to every later registration.
+  const bool entered = EnterContext(&context, device_, report);
   const RelaxedCaptureMode mode(table_);
   const int code =
       mode.code() == abi::kSuccess ? UnregisterChunks() : mode.code();
+  if (!entered) return false;
   return code == abi::kSuccess ||
          FailOtherDriverCall(table_, code, "cuMemHostUnregister", report);
 }

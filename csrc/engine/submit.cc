@@ -53,6 +53,7 @@ Submitter::Submitter(const Plan& plan, Mode mode)
     launcher_.emplace(plan.table(), *plan.kernels(), plan.stream().handle,
                       mode == Mode::kSubmit);
   }
+  counts_.kernel_fallbacks = plan.kernel_fallback_count() + plan.kernel_count();
   kernel_parts_.reserve(plan.runs().size());
   copy_engine_parts_.reserve(plan.runs().size());
 }
@@ -61,11 +62,40 @@ bool Submitter::Submit(std::size_t first, std::size_t end,
                        kvswap_result* report) {
   FindParts(first, end);
   SubmitByKernel(report);
-  return SubmitByCopyEngine(report);
+  const std::size_t by_kernel = report->submitted;
+  const bool went_well = SubmitByCopyEngine(report);
+  // The list keeps the order of the parts.
+  std::size_t accepted = report->submitted - by_kernel;
+  for (const Part& part : copy_engine_parts_) {
+    const std::size_t held = std::min(accepted, part.end - part.first);
+    if (held == 0) break;
+    CountPart(part, held);
+    accepted -= held;
+  }
+  return went_well;
 }
 
-std::size_t Submitter::driver_calls() const {
-  return copy_calls_ + (!launcher_.has_value() ? 0 : launcher_->launch_count());
+CallCounts Submitter::counts() const {
+  CallCounts counts = counts_;
+  if (launcher_.has_value()) counts.driver_calls += launcher_->launch_count();
+  return counts;
+}
+
+std::uint64_t Submitter::CountPart(const Part& part, std::size_t held) {
+  const Run& run = plan_.runs()[part.run];
+  std::uint64_t bytes = 0;
+  if (run.span.IsUniform()) {
+    bytes = std::uint64_t{run.span.largest} * held;
+  } else if (held == run.count()) {
+    bytes = run.span.bytes;
+  } else {
+    for (std::size_t n = part.first; n < part.first + held; ++n) {
+      bytes += plan_.copies().At(n).size;
+    }
+  }
+  counts_.direction_copies[run.kind.direction] += held;
+  counts_.direction_bytes[run.kind.direction] += bytes;
+  return bytes;
 }
 
 void Submitter::FindParts(std::size_t first, std::size_t end) {
@@ -140,17 +170,13 @@ bool Submitter::LaunchGroup(std::size_t first, std::size_t end,
   std::size_t accepted = launcher_->accepted();
   report->submitted += accepted;
   report->copies[KVSWAP_ENGINE_KERNEL] += accepted;
+  counts_.kernel_fallbacks -= accepted;
   for (std::size_t i = first; i < end; ++i) {
     Part part = kernel_parts_[i];
     const std::size_t held = std::min(accepted, part.end - part.first);
-    const Run& run = plan_.runs()[part.run];
-    if (run.span.IsUniform()) {
-      report->submitted_bytes += std::uint64_t{run.span.largest} * held;
-    } else {
-      for (std::size_t n = part.first; n < part.first + held; ++n) {
-        report->submitted_bytes += plan_.copies().At(n).size;
-      }
-    }
+    const std::uint64_t bytes = CountPart(part, held);
+    report->submitted_bytes += bytes;
+    counts_.engine_bytes[KVSWAP_ENGINE_KERNEL] += bytes;
     accepted -= held;
     part.first += held;
     if (part.first < part.end) copy_engine_parts_.push_back(part);
@@ -194,8 +220,6 @@ bool Submitter::FlushList(kvswap_result* report) {
   }
   const std::size_t count = list_.count();
   const std::size_t batch = plan_.settings().max_batch;
-  copy_calls_ +=
-      engine == KVSWAP_ENGINE_LOOP ? count : (count + batch - 1) / batch;
   Submission submission;
   if (mode_ == Mode::kSubmit) {
     submission = SubmitList(engine);
@@ -205,8 +229,14 @@ bool Submitter::FlushList(kvswap_result* report) {
   const std::size_t copies = list_.CopiesBelow(submission.accepted);
   report->submitted += copies;
   report->copies[engine] += copies;
-  report->submitted_bytes += list_.BytesBelow(submission.accepted);
+  const std::uint64_t bytes = list_.BytesBelow(submission.accepted);
+  report->submitted_bytes += bytes;
+  counts_.engine_bytes[engine] += bytes;
+  counts_.driver_calls += engine == KVSWAP_ENGINE_LOOP
+                              ? submission.accepted
+                              : (submission.accepted + batch - 1) / batch;
   if (submission.error == abi::kSuccess) {
+    counts_.coalesced = list_.coalesced();
     list_.Clear();
     return true;
   }
@@ -223,12 +253,15 @@ bool Submitter::FlushList(kvswap_result* report) {
                         report);
 }
 
-bool SubmitAll(const Plan& plan, kvswap_result* report) {
+bool SubmitAll(const Plan& plan, CallCounts* counts, kvswap_result* report) {
   const std::size_t count = plan.copies().count();
   if (count == 0) return true;
   if (count != 1 || plan.copy_engine() != KVSWAP_ENGINE_LOOP ||
       plan.kernel_count() != 0 || !plan.runs()[0].in_one_range) {
-    return Submitter(plan, Mode::kSubmit).Submit(0, count, report);
+    Submitter submitter(plan, Mode::kSubmit);
+    const bool went_well = submitter.Submit(0, count, report);
+    *counts = submitter.counts();
+    return went_well;
   }
   // One copy, as small calls are: no list is made of it.
   const Copy copy = plan.copies().At(0);
@@ -241,6 +274,12 @@ bool SubmitAll(const Plan& plan, kvswap_result* report) {
   report->submitted = 1;
   report->copies[KVSWAP_ENGINE_LOOP] = 1;
   report->submitted_bytes = copy.size;
+  const kvswap_direction direction = plan.runs()[0].kind.direction;
+  counts->driver_calls = 1;
+  counts->kernel_fallbacks = plan.kernel_fallback_count();
+  counts->engine_bytes[KVSWAP_ENGINE_LOOP] = copy.size;
+  counts->direction_copies[direction] = 1;
+  counts->direction_bytes[direction] = copy.size;
   return true;
 }
 

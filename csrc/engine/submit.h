@@ -4,9 +4,11 @@
 #define KVSWAP_ENGINE_SUBMIT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "csrc/engine/call_counts.h"
 #include "csrc/engine/copies.h"
 #include "csrc/engine/copy_engine_list.h"
 #include "csrc/engine/kernel_launcher.h"
@@ -37,10 +39,8 @@ class Submitter {
   // bytes.
   bool Submit(std::size_t first, std::size_t end, kvswap_result* report);
 
-  // Copy calls of the driver and launches.
-  std::size_t driver_calls() const;
-  // Copies that a copy engine got together with a neighbour.
-  std::size_t coalesced() const { return list_.coalesced(); }
+  // What the driver accepted, or would have.
+  CallCounts counts() const;
 
  private:
   // The copies of a run that are to be submitted.
@@ -57,6 +57,8 @@ class Submitter {
   bool LaunchGroup(std::size_t first, std::size_t end, kvswap_result* report);
   bool SubmitByCopyEngine(kvswap_result* report);
   bool FlushList(kvswap_result* report);
+  // Counts the first `held` copies of a part as submitted; their bytes.
+  std::uint64_t CountPart(const Part& part, std::size_t held);
   Submission SubmitList(kvswap_engine engine) const;
 
   const Plan& plan_;
@@ -68,11 +70,11 @@ class Submitter {
   std::vector<Part> copy_engine_parts_;
   // What the driver answered to the launch that it refused.
   int refusal_ = abi::kSuccess;
-  std::size_t copy_calls_ = 0;
+  CallCounts counts_;
 };
 
 // Submits all copies of a plan.
-bool SubmitAll(const Plan& plan, kvswap_result* report);
+bool SubmitAll(const Plan& plan, CallCounts* counts, kvswap_result* report);
 
 }  // namespace kvswap::engine
 

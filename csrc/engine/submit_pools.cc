@@ -7,20 +7,20 @@
 namespace kvswap::engine {
 
 bool SubmitPools(const Plan& plan, const PoolCopies& copies, Ticket* ticket,
-                 kvswap_result* report) {
+                 CallCounts* counts, kvswap_result* report) {
   if (copies.count() == 0) return true;
   Submitter submitter(plan, Mode::kSubmit);
   std::size_t next = 0;
-  while (next < copies.count()) {
+  bool goes_well = true;
+  while (goes_well && next < copies.count()) {
     const std::size_t end_of_layer = copies.EndOfLayer(next);
-    if (!submitter.Submit(next, end_of_layer, report)) return false;
+    goes_well =
+        submitter.Submit(next, end_of_layer, report) &&
+        (ticket == nullptr || ticket->RecordNext(plan.stream().handle, report));
     next = end_of_layer;
-    if (ticket != nullptr &&
-        !ticket->RecordNext(plan.stream().handle, report)) {
-      return false;
-    }
   }
-  return true;
+  *counts = submitter.counts();
+  return goes_well;
 }
 
 }  // namespace kvswap::engine

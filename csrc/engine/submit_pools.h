@@ -3,6 +3,7 @@
 #ifndef KVSWAP_ENGINE_SUBMIT_POOLS_H_
 #define KVSWAP_ENGINE_SUBMIT_POOLS_H_
 
+#include "csrc/engine/call_counts.h"
 #include "csrc/engine/plan.h"
 #include "csrc/engine/pool_copies.h"
 #include "csrc/engine/ticket.h"
@@ -14,7 +15,7 @@ namespace kvswap::engine {
 // event of `ticket` (unless it is null) after each. Errors are as in Submit.
 // Throws std::bad_alloc before anything is submitted.
 bool SubmitPools(const Plan& plan, const PoolCopies& copies, Ticket* ticket,
-                 kvswap_result* report);
+                 CallCounts* counts, kvswap_result* report);
 
 }  // namespace kvswap::engine
 

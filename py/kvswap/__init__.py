@@ -30,7 +30,9 @@ by ids::
 
 The engine "auto" goes by a ``Policy``, which ``get_policy`` shows and ``set_policy``
 changes. ``plan`` says what a call would do and why, ``driver_info`` which CUDA driver is
-used, ``kernel_info`` whether copy kernels run on a GPU, ``stats`` what has been submitted. Arguments that are wrong raise
+used, ``kernel_info`` whether copy kernels run on a GPU, ``stats`` what has been submitted.
+``logging.getLogger("kvswap")`` tells what was found and what makes copies slow, and
+``set_tracing`` makes calls ranges of NVTX. Arguments that are wrong raise
 ``TypeError`` or ``ValueError``; everything else ``SwapError``. The import needs
 neither torch, NumPy nor a GPU, and calls no function of the driver.
 
@@ -53,6 +55,7 @@ except ImportError as error:
     from kvswap._import_problem import explain
 
     raise ImportError(explain(error)) from error
+from kvswap import log_records as _log_records  # noqa: F401
 from kvswap.errors import SwapError, UnsupportedError
 from kvswap.installation import (
     get_cmake_dir,
@@ -74,6 +77,7 @@ from kvswap.records import (
     Statistics,
 )
 from kvswap.tickets import Completion, Ticket
+from kvswap.tracing import set_tracing
 from kvswap.warming import warmup
 
 __all__ = [
@@ -104,6 +108,7 @@ __all__ = [
     "pinned_pool",
     "plan",
     "set_policy",
+    "set_tracing",
     "stats",
     "swap_blocks_batch",
     "swap_in",

@@ -8,9 +8,10 @@ from kvswap.records import Memory
 class SwapError(RuntimeError):
     """A call that could not be carried out, or not to its end.
 
-    ``str(error)`` says what happened, to which descriptor, and what to do. The
-    first ``submitted`` descriptors (those of size zero not counted) are enqueued
-    on the stream all the same; it is 0 for every error but the driver's own. Where
+    ``str(error)`` says what happened, to which descriptor, and what to do.
+    ``submitted`` descriptors (those of size zero not counted) are enqueued on the
+    stream all the same: the first ones, or, where kernels and a copy engine share a
+    call, those of the kernels first. It is 0 for every error but the driver's own. Where
     the driver refused a batch at ``index``, it may have enqueued that batch's copies
     before ``index`` too (driver 580 does); ``submitted`` does not count them.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from kvswap.errors import SwapError
+
 if TYPE_CHECKING:
     from kvswap import _core
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 _calls: deque[tuple[_core._Ticket, tuple[Any, ...]]] = deque()
 
 _ALL_LAYERS = -1
+
+# CUresults after which nothing runs in the context any more: the driver is shutting down;
+# the context or the event is gone; a kernel or the GPU failed.
+_NOTHING_RUNS = frozenset({4, 201, 214, 400, 700, 702, 709, *range(714, 720)})
 
 # Entries looked at in one call: more than are added, so that their number stays that of
 # the calls whose copies are not done.
@@ -42,8 +48,9 @@ def release_done() -> None:
 def _is_over(events: _core._Ticket) -> bool:
     try:
         return events.done(_ALL_LAYERS)
-    except RuntimeError:  # the context is broken or gone: nothing runs there any more
-        return True
+    except SwapError as error:
+        # Of other errors the copies know nothing: they may still be under way.
+        return error.cuda_error in _NOTHING_RUNS
 
 
 def wait_for(pool: object) -> None:

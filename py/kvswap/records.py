@@ -6,7 +6,8 @@ reasons, kinds and states are those of the library (``csrc/kvswap.h``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,9 @@ class KernelInfo:
 class Statistics:
     """What this process has submitted since its start, over all threads.
 
+    ``str()`` is for people. The difference of two is what happened in between; fields are
+    independent of one another while calls run.
+
     Attributes:
         calls: of swap_blocks_batch, and between block pools, that reached the
             library.
@@ -157,7 +161,15 @@ class Statistics:
         copies: copies submitted, for each engine.
         bytes: bytes of them, for each engine.
         fallbacks: calls in which an engine that was asked for or preferred did
-            not run, for each reason.
+            not run, or not for all copies, for each reason.
+        fallback_copies: copies that another engine submitted in such calls, for
+            each reason.
+        driver_calls: copy calls into the driver and launches of copy kernels that
+            the driver accepted.
+        coalesced: copies that copy engines got together with a neighbour.
+        direction_copies: copies submitted, for each direction, as
+            "host_to_device".
+        direction_bytes: bytes of them, for each direction.
     """
 
     calls: int
@@ -166,3 +178,35 @@ class Statistics:
     copies: dict[str, int]
     bytes: dict[str, int]
     fallbacks: dict[str, int]
+    fallback_copies: dict[str, int]
+    driver_calls: int
+    coalesced: int
+    direction_copies: dict[str, int]
+    direction_bytes: dict[str, int]
+
+    def __sub__(self, earlier: Statistics) -> Statistics:
+        """What happened between two readings."""
+
+        def difference(name: str) -> Any:
+            now, before = getattr(self, name), getattr(earlier, name)
+            if isinstance(now, int):
+                return now - before
+            return {key: count - before.get(key, 0) for key, count in now.items()}
+
+        return Statistics(
+            **{field.name: difference(field.name) for field in fields(self)}
+        )
+
+    def __str__(self) -> str:
+        """A line for each counter, and for mappings those that are not zero."""
+
+        def text(value: int | dict[str, int]) -> str:
+            if isinstance(value, int):
+                return f"{value:,}"
+            parts = [f"{key} {count:,}" for key, count in value.items() if count]
+            return ", ".join(parts) or "none"
+
+        return "\n".join(
+            f"{field.name.replace('_', ' ')}: {text(getattr(self, field.name))}"
+            for field in fields(self)
+        )

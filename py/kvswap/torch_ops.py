@@ -11,8 +11,7 @@ Both submit copies on torch's current stream of the GPU at hand, and the copies 
 after the call has returned. Errors are ``RuntimeError``; the message says which copy is
 at fault.
 
-``swap_blocks_batch(Tensor src_ptrs, Tensor dst_ptrs, Tensor sizes,
-bool is_src_access_order_any=False) -> ()``
+``swap_blocks_batch(Tensor src_ptrs, Tensor dst_ptrs, Tensor sizes, bool is_src_access_order_any=False) -> ()``
     ``sizes[i]`` bytes from the address ``src_ptrs[i]`` to the address ``dst_ptrs[i]``:
     three one-dimensional CPU tensors of int64. ``is_src_access_order_any=True`` lets the
     driver read sources at any time, perhaps ahead of earlier work of the stream, which is
@@ -22,8 +21,7 @@ bool is_src_access_order_any=False) -> ()``
     know which tensors the addresses lie in: it keeps no order between a call and the
     operators that write or read those, and keeps none of them alive.
 
-``swap_blocks(Tensor src, Tensor(a!) dst, int block_size_in_bytes,
-Tensor block_mapping) -> ()``
+``swap_blocks(Tensor src, Tensor(a!) dst, int block_size_in_bytes, Tensor block_mapping) -> ()``
     For each pair of ``block_mapping``, a CPU tensor of int64 of shape [n, 2], the block
     ``pair[0]`` of ``src`` to the block ``pair[1]`` of ``dst``. Block k of a tensor is its
     bytes from ``k * block_size_in_bytes`` on. One of the two tensors is on a GPU, the

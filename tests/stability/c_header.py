@@ -14,6 +14,7 @@ _DEFINE = re.compile(r"#define (\w+)(\([^)]*\))?[ \t]*(.*)")
 _EXTERN_C = re.compile(r'extern "C" \{(.*)\}\s*$', re.DOTALL)
 _TYPE = re.compile(r"typedef (struct|enum) (\w+) \{([^{}]*)\} (\w+)\s*;")
 _OPAQUE = re.compile(r"typedef struct (\w+) (\w+)\s*;")
+_CALLBACK = re.compile(r"typedef ([^;(){}]+?)\(\*(\w+)\)\(([^;(){}]*)\)\s*;")
 _FUNCTION = re.compile(r"(\w+_API) ([^;(){}]+?)\b(\w+)\(([^;(){}]*)\)\s*;")
 _FIELD = re.compile(r"([\w *]+?)\b(\w+)((?:\[\w+\])?)")
 _ENUMERATOR = re.compile(r"(\w+) = (\w+)")
@@ -30,7 +31,7 @@ class Field:
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """A function that is exported."""
+    """A function that is exported, or a type of those that callers pass."""
 
     name: str
     result: str
@@ -50,6 +51,7 @@ class Header:
     functions: dict[str, Function]
     macros: dict[str, str]
     opaque: tuple[str, ...]  # structures that callers know by pointers only
+    callbacks: dict[str, Function]  # types of pointers to functions
 
 
 def _spaced(text: str) -> str:
@@ -73,13 +75,13 @@ def _field(text: str) -> Field:
     return Field(match[2], _spaced(match[1]) + match[3])
 
 
-def _function(match: re.Match[str]) -> Function:
+def _function(result: str, name: str, declared: str) -> Function:
     parameters = []
-    if match[4].strip() != "void":
-        for piece in _pieces(match[4], ","):
+    if declared.strip() != "void":
+        for piece in _pieces(declared, ","):
             parameter = _matched(_PARAMETER, piece, "parameter")
             parameters.append(Field(parameter[2], _spaced(parameter[1])))
-    return Function(match[3], _spaced(match[2]), tuple(parameters))
+    return Function(name, _spaced(result), tuple(parameters))
 
 
 def _macros(text: str) -> dict[str, str]:
@@ -124,7 +126,9 @@ def parse(source: str) -> Header:
             raise ValueError(f"c_header.py: struct {tag} is called {name}")
         opaque.append(name)
     rest = _OPAQUE.sub(" ", rest)
-    functions = [_function(match) for match in _FUNCTION.finditer(rest)]
+    callbacks = [_function(*match.groups()) for match in _CALLBACK.finditer(rest)]
+    rest = _CALLBACK.sub(" ", rest)
+    functions = [_function(*match.groups()[1:]) for match in _FUNCTION.finditer(rest)]
     rest = _FUNCTION.sub(" ", rest).strip()
     if rest:
         raise ValueError(f"c_header.py cannot read this declaration: {rest[:200]!r}")
@@ -134,4 +138,5 @@ def parse(source: str) -> Header:
         {function.name: function for function in functions},
         macros,
         tuple(opaque),
+        {callback.name: callback for callback in callbacks},
     )

@@ -72,6 +72,10 @@ def _statements(header: Header) -> list[str]:
         _printf(f"{name}: function, {function}")
         for name, function in header.functions.items()
     ]
+    lines += [
+        _printf(f"{name}: callback, {callback}")
+        for name, callback in header.callbacks.items()
+    ]
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import configparser
 import csv
 import hashlib
 import io
@@ -59,15 +60,18 @@ def test_files_of_kvswap() -> None:
         "benchmark/rounds.py",
         "cmake/kvswapConfig.cmake",
         "cmake/kvswapConfigVersion.cmake",
+        "command_line.py",
         "compat/__init__.py",
         "compat/vllm.py",
         "demo.py",
         "demonstration/scheduler.py",
+        "doctor/command.py",
         "errors.py",
         "include/kvswap.h",
         "libkvswap.so",
         "pkgconfig/kvswap.pc",
         "py.typed",
+        "terminal.py",
         "testing/__init__.py",
         "testing/cuda_driver.py",
         "torch_ops.py",
@@ -79,11 +83,11 @@ def test_files_of_kvswap() -> None:
         path
         for path in wheel.content
         if not re.fullmatch(
-            r"kvswap/((benchmark|compat|demonstration|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
+            r"kvswap/((benchmark|compat|demonstration|doctor|testing)/)?\w+\.(py|pyi|typed)|kvswap/py\.typed"
             r"|kvswap/benchmark/\w+\.c"
             r"|kvswap/(libkvswap|libkvswap_torch|_core\.cpython-[\w-]+)\.so"
             r"|kvswap/(include|cmake|pkgconfig)/\w+\.(h|cmake|pc)"
-            r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/.+)",
+            r"|kvswap-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/.+)",
             path,
         )
     ]
@@ -186,12 +190,40 @@ def test_licence_of_what_is_compiled_in() -> None:
     assert ("libcxx/LICENSE.TXT" in files) == ("LLVM-exception" in expression)
 
 
+def test_console_script() -> None:
+    wheel = WHEELS["kvswap"]
+    text = wheel.content[f"{wheel.information}/entry_points.txt"].decode()
+    points = configparser.ConfigParser()
+    points.read_string(text)
+    assert {name: dict(points[name]) for name in points.sections()} == {
+        "console_scripts": {"kvswap": "kvswap.command_line:main"}
+    }
+    other = WHEELS["kvswap_sim"]
+    assert f"{other.information}/entry_points.txt" not in other.content
+
+
 def test_requirements() -> None:
     metadata = WHEELS["kvswap"].metadata
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     unconditional = {r.name for r in requirements if r.marker is None}
     assert unconditional == {"absl-py"}
-    assert metadata.get_all("Provides-Extra") == ["sim", "torch"]
-    (sim,) = [r for r in requirements if r.name == "kvswap-sim"]
-    assert str(sim.specifier) == f"=={WHEELS['kvswap_sim'].version}"
+    extras = metadata.get_all("Provides-Extra", [])
+    brought = {
+        extra: {
+            r.name
+            for r in requirements
+            if r.marker and r.marker.evaluate({"extra": extra})
+        }
+        for extra in extras
+    }
+    assert brought == {
+        "terminal": {"rich"},
+        "plot": {"matplotlib"},
+        "nvtx": {"nvtx"},
+        "sim": {"kvswap-sim"},
+        "torch": {"torch"},
+        "all": {"rich", "matplotlib", "nvtx", "kvswap-sim"},
+    }
+    sim = {str(r.specifier) for r in requirements if r.name == "kvswap-sim"}
+    assert sim == {f"=={WHEELS['kvswap_sim'].version}"}
     assert WHEELS["kvswap_sim"].metadata.get_all("Requires-Dist", []) == []

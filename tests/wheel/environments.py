@@ -34,8 +34,15 @@ class Environment:
 
     def run(self, *arguments: str | Path, check: bool = True) -> str:
         """Runs its interpreter on nothing but the environment; what it printed."""
+        return self._run([self.python, "-I", *arguments], check)
+
+    def run_script(self, name: str, *arguments: str, check: bool = True) -> str:
+        """Runs a program that pip has installed; what it printed."""
+        return self._run([self.folder / "bin" / name, *arguments], check)
+
+    def _run(self, command: list[str | Path], check: bool) -> str:
         outcome = subprocess.run(
-            [self.python, "-I", *arguments],
+            command,
             env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
             cwd=self.folder,
             capture_output=True,

@@ -63,10 +63,43 @@ def test_import_alone(bare: Environment) -> None:
     assert {"torch", "numpy", "absl"}.isdisjoint(modules)
 
 
+def test_program(bare: Environment) -> None:
+    """Without any extra, in plain text; by its name as by `python -m`."""
+    text = bare.run_script("kvswap", "--help")
+    assert "Run first: kvswap doctor" in text
+    assert "doctor" in bare.run("-m", "kvswap", "--help")
+    version = f"kvswap {WHEELS['kvswap'].version}\n"
+    assert bare.run_script("kvswap", "--version") == version
+    assert "did you mean doctor?" in bare.run_script("kvswap", "docter", check=False)
+
+
+def test_doctor(bare: Environment) -> None:
+    report = json.loads(bare.run_script("kvswap", "doctor", "--json", check=False))
+    assert report["kvswap"] == WHEELS["kvswap"].version
+    assert set(report["versions"]["extras"].values()) == {None}
+    assert report["torch"]["installed"] is False
+    assert report["driver"]["tried"]
+    assert report["failures"] == {}
+    text = bare.run_script("kvswap", "doctor", check=False)
+    assert "What to do" in text and "\x1b" not in text
+
+
 def test_demo_says_what_it_lacks(bare: Environment) -> None:
     output = bare.run(*SMALL_DEMO, "--simulate", check=False)
     assert "there is no simulated driver" in output
     assert "-m pip install 'kvswap[sim]'" in output
+
+
+def test_doctor_on_the_simulated_driver(simulated: Environment) -> None:
+    code = """
+import os, sys, kvswap_sim
+os.environ.update(kvswap_sim.environment("12.8"))
+from kvswap.command_line import main
+sys.exit(main(["doctor"]))
+"""
+    text = simulated.run("-c", code, check=False)
+    assert "[ok] SIMULATED driver for CUDA 12.8" in text
+    assert "Swaps work here; see the warnings." in text
 
 
 def test_demo_with_the_simulated_driver_alone(simulated: Environment) -> None:

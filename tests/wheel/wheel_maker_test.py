@@ -21,6 +21,7 @@ def specification(folder: Path, **changes: Any) -> dict[str, Any]:
     }.items():
         (folder / name).write_text(text)
     return {
+        "console_scripts": {},
         "description": str(folder / "README.md"),
         "distribution": "some-thing",
         "files": {"some/b.py": str(folder / "a.py"), "some/a.py": str(folder / "a.py")},
@@ -69,6 +70,20 @@ def test_relative_links_lead_into_the_tagged_tree(tmp_path: Path) -> None:
     assert "[other](https://a.b/c), [here](#page)" in text
     assert "Project-URL: Source, https://host/kvswap\n" in text
     assert "Project-URL: Changelog, https://host/kvswap/blob/v1.0/CHANGELOG.md" in text
+
+
+def test_console_scripts(tmp_path: Path) -> None:
+    path = "some_thing-1.0.dist-info/entry_points.txt"
+    assert path not in wheel_maker.wheel_content(specification(tmp_path))
+    scripts = {"two": "some.b:run", "one": "some.a:main"}
+    content = wheel_maker.wheel_content(
+        specification(tmp_path, console_scripts=scripts)
+    )
+    assert content[path].decode() == (
+        "[console_scripts]\none = some.a:main\ntwo = some.b:run\n"
+    )
+    record = content["some_thing-1.0.dist-info/RECORD"].decode()
+    assert f"{path},sha256=" in record
 
 
 @pytest.mark.parametrize(("minor", "status"), [(11, 0), (12, 1)])

@@ -43,6 +43,7 @@ def _python_wheel_impl(ctx):
     ))
     specification = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(specification, json.encode_indent({
+        "console_scripts": ctx.attr.console_scripts,
         "description": ctx.file.description.path,
         "distribution": ctx.attr.distribution,
         "files": {path: file.path for path, file in files.items()},
@@ -89,6 +90,10 @@ libraries. Files of other packages are left to other wheels.
         "abi_tag": attr.string(
             doc = "\"cp311\"; \"none\" where no file depends on Python's ABI.",
             mandatory = True,
+        ),
+        "console_scripts": attr.string_dict(
+            doc = "Programs that pip makes, from the name to what they call, as " +
+                  "\"package.module:function\".",
         ),
         "deps": attr.label_list(
             doc = "py_library targets.",

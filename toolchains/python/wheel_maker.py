@@ -5,7 +5,7 @@ sorted, times and permissions are fixed, and nothing is compressed, because comp
 of different versions write different bytes.
 
 The formats: the binary distribution format and core metadata of the Python packaging
-specifications (PEP 427, PEP 639, PEP 600).
+specifications (PEP 427, PEP 639, PEP 600; entry points).
 """
 
 from __future__ import annotations
@@ -101,6 +101,12 @@ def wheel_text(tag: str) -> str:
     )
 
 
+def entry_points_text(console_scripts: Mapping[str, str]) -> str:
+    """The entry_points.txt file: the programs that pip makes."""
+    lines = [f"{name} = {target}" for name, target in sorted(console_scripts.items())]
+    return "\n".join(["[console_scripts]", *lines]) + "\n"
+
+
 def _record_line(path: str, content: bytes) -> str:
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
     return f"{path},sha256={digest.rstrip(b'=').decode()},{len(content)}\n"
@@ -123,6 +129,10 @@ def wheel_content(specification: Mapping[str, Any]) -> dict[str, bytes]:
         specification, sorted(licenses)
     ).encode()
     content[f"{information}/WHEEL"] = wheel_text(specification["tag"]).encode()
+    if specification["console_scripts"]:
+        content[f"{information}/entry_points.txt"] = entry_points_text(
+            specification["console_scripts"]
+        ).encode()
     record = f"{information}/RECORD"
     lines = [_record_line(path, data) for path, data in content.items()]
     content[record] = "".join([*lines, f"{record},,\n"]).encode()

@@ -1,0 +1,136 @@
+"""The program's command line: help, wrong words, exit statuses, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import kvswap
+from kvswap.command_line import COMMANDS
+from tests.commands.program import child_environment, command, run
+
+NOWHERE = {"KVSWAP_LIBCUDA": "/no/driver/here/libcuda.so.1"}
+
+
+def test_help_teaches() -> None:
+    outcome = run("--help")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    text = outcome.stdout
+    assert "Run first: python -m kvswap doctor" in text
+    for word in (*COMMANDS, "examples:", "exit status:", "kvswap[all]", "docs"):
+        assert word in text
+    # absl's own flags are none of the user's business.
+    for word in ("helpfull", "logtostderr", "pdb"):
+        assert word not in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_commands(name: str) -> None:
+    outcome = run(name, "--help")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert f"usage: python -m kvswap {name}" in outcome.stdout
+    assert "helpfull" not in outcome.stdout
+    assert "Traceback" not in outcome.stdout
+
+
+def test_version() -> None:
+    outcome = run("--version")
+    assert (outcome.returncode, outcome.stdout) == (0, f"kvswap {kvswap.__version__}\n")
+
+
+def test_no_command() -> None:
+    outcome = run()
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert "Run first" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["docter"], "there is no command 'docter'; did you mean doctor?"),
+        (["xyzzy"], "there is no command 'xyzzy' ("),
+        (["--versoin"], "there is no flag --versoin; did you mean --version?"),
+        (["doctor", "--jsn"], "there is no flag --jsn; did you mean --json?"),
+        (["doctor", "--js"], "there is no flag --js"),
+        (["doctor", "extra"], "'extra' is one argument too many"),
+        (["doctor", "--gpu=one"], "'one' is no number of a GPU"),
+        (["doctor", "--gpu"], "expected one argument"),
+        (["bench", "--sizes=7q"], "'7q' is no size"),
+    ],
+)
+def test_wrong(arguments: list[str], message: str) -> None:
+    outcome = run(*arguments)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert message in outcome.stderr
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("python -m kvswap") and line.endswith("--help)")
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    # The loader waits for somebody to write to it, as for a driver that hangs.
+    os.mkfifo(tmp_path / "libcuda.so.1")
+    with subprocess.Popen(
+        command("doctor", "--skip-torch"),
+        env=child_environment({"KVSWAP_LIBCUDA": str(tmp_path / "libcuda.so.1")}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        # It has begun once it has a child.
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        for _ in range(600):
+            if children.read_text():
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        assert program.poll() is None
+        program.send_signal(signal.SIGINT)
+        output, errors = program.communicate(timeout=30)
+    assert program.returncode == 130
+    assert (output, errors.strip()) == ("", "interrupted")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    # argparse itself takes a help that nobody reads for read.
+    [(["--help"], 0), (["--version"], 0), (["doctor", "--skip-torch"], 141)],
+)
+def test_broken_pipe(arguments: list[str], status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as closed:
+        outcome = subprocess.run(
+            command(*arguments),
+            env=child_environment(NOWHERE),
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert outcome.stderr == ""
+    assert outcome.returncode in (status, 141)
+
+
+def test_works_without_absl() -> None:
+    """As a copy of the package alone, on a machine without a network."""
+    text = (
+        "import sys; sys.modules['absl'] = None; sys.argv = ['kvswap'];"
+        "from kvswap.command_line import main; sys.exit(main(['doctor', '--nope']))"
+    )
+    outcome = subprocess.run(
+        [command()[0], "-c", text],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 2
+    assert outcome.stderr == (
+        "kvswap doctor: there is no flag --nope (kvswap doctor --help)\n"
+    )
