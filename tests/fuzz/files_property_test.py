@@ -121,5 +121,3 @@ def test_results_are_shown(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(found), encoding="utf-8")
     assert _main("--compare", str(path), str(path)) == 0
-
-

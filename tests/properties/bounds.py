@@ -21,6 +21,11 @@ def factor() -> int:
     return int(os.environ.get(_FACTOR) or 1)
 
 
+def timeout_seconds() -> float:
+    """What a child process with a property may take, on a busy machine too."""
+    return 600.0 * factor()
+
+
 def bounded(examples: int, steps: int = 50) -> hypothesis.settings:
     """Settings of a property that tries so many examples in CI."""
     return hypothesis.settings(

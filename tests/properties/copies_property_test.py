@@ -10,7 +10,7 @@ import pytest
 
 import kvswap_sim
 from tests import child_process
-from tests.properties.bounds import counted
+from tests.properties.bounds import counted, timeout_seconds
 
 # The drivers of which most differs get most.
 _EXAMPLES = {"12.4": 120, "13.0": 220}
@@ -24,4 +24,5 @@ def test_random_calls(version: str) -> None:
             "try_calls",
             _EXAMPLES.get(version, 40),
             environment=kvswap_sim.environment(version, devices=2),
+            timeout_seconds=timeout_seconds(),
         )

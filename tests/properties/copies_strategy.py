@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
 import kvswap
-from tests.properties.arena import Arena, Area, Range
+from tests.properties.arena import Area, Arena, Range
 from tests.properties.copies_model import Copy
 
 STREAMS = ("created", "blocking", "null", "legacy", "per_thread", "capturing")
 ENGINES = ("auto", "batch", "loop", "kernel", "bridge")
 
-_PLAIN = {"engine": "kernel", "kernel": "plain", "ctas": 3, "threads": 64}
-_BULK = {
+_PLAIN: dict[str, Any] = {
+    "engine": "kernel",
+    "kernel": "plain",
+    "ctas": 3,
+    "threads": 64,
+}
+_BULK: dict[str, Any] = {
     "engine": "kernel",
     "kernel": "bulk",
     "ctas": 2,
@@ -24,7 +30,7 @@ _BULK = {
     "stage_bytes": 256,
 }
 # Policies of calls with engine "auto"; None: the one that kvswap brings along.
-_POLICIES = (
+_POLICIES: tuple[list[dict[str, Any]] | None, ...] = (
     None,
     [_PLAIN],
     [_BULK],
@@ -69,7 +75,7 @@ class Call:
     hold: bool
     current: int
 
-    def options(self) -> dict[str, object]:
+    def options(self) -> dict[str, Any]:
         """The keyword arguments, without the stream."""
         rules = _POLICIES[self.policy]
         return {
@@ -116,9 +122,10 @@ class _Claims:
 
 
 def _address(
-    area: Area, memory: Range, place: str, size: int, number: int, after: int
+    where: tuple[Area, Range], place: str, size: int, number: int, after: int
 ) -> int:
     """Where a side of `size` bytes lies; perhaps where it cannot."""
+    area, memory = where
     first = max(area.address, memory.start)
     last = min(area.address + area.size, memory.end) - size
     if place == "next":
@@ -156,8 +163,8 @@ def calls(draw: st.DrawFn, arena: Arena) -> Call:
             from_place = to_place = "next"
         if not source_end and from_place == "next":
             from_place = to_place = "any"
-        source = _address(*from_, from_place, size, from_number, source_end)
-        destination = _address(*to, to_place, size, to_number, destination_end)
+        source = _address(from_, from_place, size, from_number, source_end)
+        destination = _address(to, to_place, size, to_number, destination_end)
         copy = Copy(source, destination, size)
         if size and not (_fits(arena, copy) and claims.take(copy)):
             continue

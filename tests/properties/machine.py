@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,7 +123,7 @@ class Machine(RuleBasedStateMachine):
             owner = mmap.mmap(-1, size)
             address = ctypes.addressof(ctypes.c_char.from_buffer(owner))
         else:
-            makers = {
+            makers: dict[str, Callable[[int], Any]] = {
                 "device": self.driver.device_memory,
                 "pinned": self.driver.pinned_memory,
                 "managed": self.driver.managed_memory,
@@ -138,7 +139,9 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.captured is None)
     @rule(memory=consumes(memories))
     def free(self, memory: Memory) -> Any:
-        if any(memory in (c.source, c.destination) for g in self.kept for c in g.copies):
+        if any(
+            memory in (c.source, c.destination) for g in self.kept for c in g.copies
+        ):
             return
         self.synchronize()
         self._unregister(memory)
@@ -157,7 +160,9 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.captured is None)
     @rule(memory=memories)
     def unregister(self, memory: Memory) -> None:
-        if any(memory in (c.source, c.destination) for g in self.kept for c in g.copies):
+        if any(
+            memory in (c.source, c.destination) for g in self.kept for c in g.copies
+        ):
             return
         self.synchronize()
         self._unregister(memory)
@@ -306,5 +311,5 @@ def _is_pinned(memory: Memory) -> bool:
 
 def try_programs(examples: int) -> int:
     """Random programs; how many calls of kvswap they made."""
-    run_state_machine_as_test(Machine, settings=bounded(examples, steps=40))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(Machine, settings=bounded(examples, steps=40))
     return Machine.swaps

@@ -6,7 +6,7 @@ import pytest
 
 import kvswap_sim
 from tests import child_process
-from tests.properties.bounds import counted
+from tests.properties.bounds import counted, timeout_seconds
 
 
 @pytest.mark.parametrize(("version", "programs"), [("12.4", 30), ("13.0", 80)])
@@ -19,4 +19,5 @@ def test_random_programs(version: str, programs: int) -> None:
             "try_programs",
             programs,
             environment=kvswap_sim.environment(version),
+            timeout_seconds=timeout_seconds(),
         )

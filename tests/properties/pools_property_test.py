@@ -6,7 +6,7 @@ import pytest
 
 import kvswap_sim
 from tests import child_process
-from tests.properties.bounds import counted
+from tests.properties.bounds import counted, timeout_seconds
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,5 @@ def test_random_pools(version: str, body: str, examples: int) -> None:
             body,
             examples,
             environment=kvswap_sim.environment(version, devices=2),
+            timeout_seconds=timeout_seconds(),
         )

@@ -98,7 +98,13 @@ def shown(*paths: str) -> Iterator[None]:
     """
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ResultsError(
             f"a row of {' or '.join(paths)} lacks a column or has a wrong one "
             f"({type(error).__name__}: {error}): give files as `kvswap bench --json` "
