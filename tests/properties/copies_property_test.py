@@ -13,7 +13,7 @@ from tests import child_process
 from tests.properties.bounds import counted, timeout_seconds
 
 # The drivers of which most differs get most.
-_EXAMPLES = {"12.4": 120, "13.0": 220}
+_EXAMPLES = {"12.4": 150, "13.0": 350}
 
 
 @pytest.mark.parametrize("version", kvswap_sim.DRIVER_VERSIONS)

@@ -159,10 +159,13 @@ def calls(draw: st.DrawFn, arena: Arena) -> Call:
     for from_, to, size, from_place, to_place, from_number, to_number in draw(
         st.lists(singles, max_size=14)
     ):
-        if from_place == "next" or to_place == "next":
+        # Neighbours are so on both sides mostly, and now and then on one.
+        if "next" in (from_place, to_place) and from_number % 4:
             from_place = to_place = "next"
-        if not source_end and from_place == "next":
-            from_place = to_place = "any"
+        if not copies:
+            from_place, to_place = (
+                "any" if place == "next" else place for place in (from_place, to_place)
+            )
         source = _address(from_, from_place, size, from_number, source_end)
         destination = _address(to, to_place, size, to_number, destination_end)
         copy = Copy(source, destination, size)
@@ -262,7 +265,8 @@ def _spoilt(arena: Arena, copy: Copy, kind: str, number: int) -> Copy:
     if kind.startswith("end"):
         # What lies wholly behind pinned memory can be other host memory.
         size = max(size, 2)
-        number = 1 + number % (size - 1)
+        # One byte is the hardest to see.
+        number = 1 if number % 2 else 1 + number % (size - 1)
     match kind:
         case "null_source":
             source = 0

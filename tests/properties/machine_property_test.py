@@ -9,7 +9,7 @@ from tests import child_process
 from tests.properties.bounds import counted, timeout_seconds
 
 
-@pytest.mark.parametrize(("version", "programs"), [("12.4", 30), ("13.0", 80)])
+@pytest.mark.parametrize(("version", "programs"), [("12.4", 40), ("13.0", 150)])
 def test_random_programs(version: str, programs: int) -> None:
     with counted(
         "random programs", f"calls in programs on driver {version}, bytes compared"
