@@ -375,6 +375,18 @@ void CallPolicy(FuzzInput* input) {
   if (input->Below(2) == 0) kvswap_set_policy(nullptr, nullptr);
 }
 
+// Lines are text without a line feed, whatever the call was given.
+void TakeLine(void* /*user_data*/, std::int32_t level, const char* message) {
+  FUZZ_CHECK(level > KVSWAP_LOG_OFF && level <= KVSWAP_LOG_DEBUG);
+  FUZZ_CHECK(message != nullptr && std::strchr(message, '\n') == nullptr);
+}
+
+void CallLog(FuzzInput* input) {
+  const auto level = static_cast<std::int32_t>(input->Below(8)) - 1;
+  FUZZ_CHECK((kvswap_set_log(TakeLine, nullptr, level) == KVSWAP_OK) ==
+             (level <= KVSWAP_LOG_DEBUG));
+}
+
 void CallOthers(FuzzInput* input) {
   Given<kvswap_driver_info> info(input, false);
   kvswap_get_driver_info(info.get());
@@ -391,7 +403,7 @@ void CallOthers(FuzzInput* input) {
        {kvswap_status_name, kvswap_engine_name, kvswap_reason_name,
         kvswap_source_access_name, kvswap_stream_kind_name,
         kvswap_memory_kind_name, kvswap_priority_name, kvswap_direction_name,
-        kvswap_kernel_name, kvswap_reason_text}) {
+        kvswap_kernel_name, kvswap_reason_text, kvswap_log_level_name}) {
     FUZZ_CHECK(name(number) != nullptr);
   }
   char text[8] = {};
@@ -399,7 +411,7 @@ void CallOthers(FuzzInput* input) {
   for (const auto from_name :
        {kvswap_engine_from_name, kvswap_source_access_from_name,
         kvswap_priority_from_name, kvswap_direction_from_name,
-        kvswap_kernel_from_name}) {
+        kvswap_kernel_from_name, kvswap_log_level_from_name}) {
     FUZZ_CHECK(from_name(text) >= -1 && from_name(nullptr) == -1);
   }
 }
@@ -408,15 +420,16 @@ void CallOthers(FuzzInput* input) {
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   GetDriver();
+  kvswap_set_log(TakeLine, nullptr, KVSWAP_LOG_DEBUG);
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   FuzzInput input(data, size);
-  void (*const kCalls[])(FuzzInput*) = {CallBlocks, CallBlocks,
-                                        CallPools,  CallRegistration,
-                                        CallPolicy, CallOthers};
+  void (*const kCalls[])(FuzzInput*) = {
+      CallBlocks, CallBlocks, CallPools, CallRegistration,
+      CallPolicy, CallOthers, CallLog};
   // Several in one input: what one leaves behind, the next one meets.
   for (int i = 0; i < 4 && !input.IsEmpty(); ++i) input.OneOf(kCalls)(&input);
   const Driver& driver = GetDriver();
