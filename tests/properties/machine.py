@@ -228,6 +228,40 @@ class Machine(RuleBasedStateMachine):
         for copy in copies:
             copy.apply()
 
+    @precondition(lambda self: self.captured is None)
+    @rule(
+        first=memories,
+        second=memories,
+        third=memories,
+        streams=st.tuples(st.sampled_from(_STREAMS), st.sampled_from(_STREAMS)),
+        engines=st.tuples(st.sampled_from(_ENGINES), st.sampled_from(_ENGINES)),
+        forth=st.booleans(),
+    )
+    def hand_on(
+        self,
+        first: Memory,
+        second: Memory,
+        third: Memory,
+        streams: tuple[str, str],
+        engines: tuple[str, str],
+        forth: bool,
+    ) -> None:
+        """What a call writes the next one reads, or the other way round."""
+        if first is second or second is third or not forth and first is third:
+            return
+        self.simulator.hold()
+        copies = [BlockCopy(first, 0, second, 0), BlockCopy(second, 0, third, 0)]
+        if not forth:
+            copies.reverse()
+        for copy, stream, engine in zip(copies, streams, engines, strict=True):
+            if not copy.source.blocks() or not copy.destination.blocks():
+                continue
+            addresses = [copy.source.address], [copy.destination.address]
+            handle = self._handle(stream)
+            swap(*addresses, [_BLOCK], stream=handle, engine=engine)
+            copy.apply()
+            type(self).swaps += 1
+
     @rule(memory=memories, over=st.integers(1, 9), stream=st.sampled_from(_STREAMS))
     def overrun(self, memory: Memory, over: int, stream: str) -> None:
         """Refused, whatever goes on beside it."""
