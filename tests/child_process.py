@@ -40,6 +40,7 @@ def run(
     function: str,
     *arguments: Any,
     environment: Mapping[str, str],
+    timeout_seconds: float = _TIMEOUT_SECONDS,
 ) -> Any:
     """Calls ``module.function(*arguments)`` in a fresh interpreter.
 
@@ -48,6 +49,7 @@ def run(
         function: name of a function in it.
         arguments: its arguments, JSON values.
         environment: variables set for the child beside those of this process.
+        timeout_seconds: how long it may take.
 
     Returns:
         The function's result, a JSON value.
@@ -64,7 +66,7 @@ def run(
         },
         capture_output=True,
         text=True,
-        timeout=_TIMEOUT_SECONDS,
+        timeout=timeout_seconds,
     )
     marker, _, result = child.stdout.rpartition("\nRESULT ")
     if child.returncode != 0 or not result:

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 #include "csrc/engine/capture_mode.h"
@@ -16,6 +16,9 @@ namespace {
 
 // Larger registrations were seen to fail.
 constexpr std::size_t kMaxChunkBytes = std::size_t{64} << 30;
+
+// More are a mistake: making a list of them could take all memory.
+constexpr std::size_t kMaxChunks = std::size_t{1} << 20;
 
 std::size_t PageSize() { return static_cast<std::size_t>(getpagesize()); }
 
@@ -56,16 +59,20 @@ std::vector<std::size_t> ChunkEnds(std::uintptr_t address, std::size_t size,
                                    std::size_t max_chunk_bytes) {
   const std::size_t page = PageSize();
   const std::size_t block = block_bytes != 0 ? block_bytes : 1;
+  // The borders of blocks that are borders of pages repeat with this period, if
+  // there are any.
+  std::size_t period = 0;
+  if (__builtin_mul_overflow(block / std::gcd(block, page), page, &period)) {
+    period = SIZE_MAX;
+  }
   std::vector<std::size_t> ends;
   std::size_t start = 0;
   while (size - start > max_chunk_bytes) {
-    std::size_t end = (start + max_chunk_bytes) / block * block;
-    // The borders of blocks that are borders of pages repeat with this period,
-    // if there are any.
-    const std::size_t period = block / std::gcd(block, page) * page;
-    const std::size_t lowest = end > period ? end - period : 0;
-    while (end > std::max(start, lowest) && (address + end) % page != 0) {
-      end -= block;
+    std::size_t end = start + max_chunk_bytes / period * period;
+    if (ends.empty()) {
+      end = max_chunk_bytes / block * block;
+      const std::size_t lowest = end > period ? end - period : 0;
+      while (end > lowest && (address + end) % page != 0) end -= block;
     }
     if (end <= start || (address + end) % page != 0) return {};
     ends.push_back(end);
@@ -87,6 +94,12 @@ bool Registration::Register(void* address, std::size_t size, int device,
   }
   const std::size_t max_chunk_bytes =
       known.max_chunk_bytes != 0 ? known.max_chunk_bytes : kMaxChunkBytes;
+  if (size / max_chunk_bytes >= kMaxChunks) {
+    return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
+                "%zu bytes at %p are more than %zu chunks of at most %zu "
+                "bytes: let max_chunk_bytes be larger, or zero",
+                size, address, kMaxChunks, max_chunk_bytes);
+  }
   const std::vector<std::size_t> ends =
       ChunkEnds(start, size, known.block_bytes, max_chunk_bytes);
   if (ends.empty()) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "csrc/sim/host_memory.h"
+
 namespace kvswap::sim {
 namespace {
 
@@ -49,10 +51,37 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
+// No image is larger: offsets in it can be added.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
+// As `128` for 12.8: larger ones are none.
+constexpr std::uint32_t kMostToolkit = 9999;
+
 class Cubin {
  public:
-  explicit Cubin(const void* data) : data_(static_cast<const char*>(data)) {
+  explicit Cubin(const void* data) : data_(static_cast<const char*>(data)) {}
+
+  // Before anything else: whether all that the headers describe is there. A
+  // driver is not told how long an image is.
+  bool IsWhole() {
+    if (!Has(0, sizeof header_)) return false;
     std::memcpy(&header_, data_, sizeof header_);
+    if (header_.e_shentsize != sizeof(Elf64_Shdr) ||
+        header_.e_shstrndx >= header_.e_shnum ||
+        !Has(header_.e_shoff,
+             std::uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr))) {
+      return false;
+    }
+    for (std::size_t i = 0; i < header_.e_shnum; ++i) {
+      const Elf64_Shdr section = Section(i);
+      if (section.sh_type == SHT_SYMTAB && section.sh_link >= header_.e_shnum) {
+        return false;
+      }
+      if (section.sh_type != SHT_NOBITS &&
+          !Has(section.sh_offset, section.sh_size)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   const Elf64_Ehdr& header() const { return header_; }
@@ -67,17 +96,26 @@ class Cubin {
     return Text(Section(header_.e_shstrndx), section.sh_name);
   }
   std::string_view Text(const Elf64_Shdr& strings, std::size_t offset) const {
-    if (offset >= strings.sh_size) return {};
-    const char* text = data_ + strings.sh_offset + offset;
-    return {text, strnlen(text, strings.sh_size - offset)};
+    const std::string_view content = Content(strings);
+    if (offset >= content.size()) return {};
+    const std::string_view text = content.substr(offset);
+    return text.substr(0, text.find('\0'));
   }
   std::string_view Content(const Elf64_Shdr& section) const {
+    if (section.sh_type == SHT_NOBITS) return {};
     return {data_ + section.sh_offset, section.sh_size};
   }
 
  private:
+  bool Has(std::uint64_t offset, std::uint64_t size) {
+    return offset <= kMostBytes && size <= kMostBytes &&
+           memory_.Accessible(reinterpret_cast<std::uint64_t>(data_) + offset,
+                              size, Access::kRead);
+  }
+
   const char* const data_;
-  Elf64_Ehdr header_;
+  HostMemoryMap memory_;
+  Elf64_Ehdr header_ = {};
 };
 
 std::uint32_t ReadNumber(std::string_view from, std::size_t offset,
@@ -104,7 +142,8 @@ void ReadInfo(std::string_view info, ImageKernel* kernel, int* toolkit) {
                             ReadNumber(info, at + 4, 4) *
                             ReadNumber(info, at + 8, 4);
     } else if (attribute == kToolkitVersion) {
-      *toolkit = static_cast<int>(ReadNumber(info, at, 4)) * 100;
+      const std::uint32_t version = ReadNumber(info, at, 4);
+      *toolkit = version <= kMostToolkit ? static_cast<int>(version) * 100 : 0;
     }
     at += value;
   }
@@ -127,8 +166,8 @@ void ReadKernels(const Cubin& cubin, Image* image) {
         continue;
       }
       const std::string name(cubin.Text(strings, symbol.st_name));
-      if (cubin.SectionName(cubin.Section(symbol.st_shndx)) ==
-          kTextPrefix + name) {
+      if (!name.empty() && cubin.SectionName(cubin.Section(symbol.st_shndx)) ==
+                               kTextPrefix + name) {
         image->kernels.emplace_back();
         image->kernels.back().name = name;
       }
@@ -176,15 +215,22 @@ Result Refuse(std::string reason, std::string* why) {
 
 }  // namespace
 
-bool IsElf(const void* data) { return std::memcmp(data, ELFMAG, SELFMAG) == 0; }
+// What is no ELF file may be text that is shorter than the mark.
+bool IsElf(const void* data) {
+  return std::strncmp(static_cast<const char*>(data), ELFMAG, SELFMAG) == 0;
+}
 
 Result ParseCubin(const void* data, Image* image, std::string* why) {
-  const Cubin cubin(data);
+  Cubin cubin(data);
+  if (!cubin.IsWhole()) {
+    return Refuse(
+        "the image is an ELF file of which not all sections are there: "
+        "truncated or damaged",
+        why);
+  }
   const Elf64_Ehdr& header = cubin.header();
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_machine != kMachineCuda ||
-      header.e_shentsize != sizeof(Elf64_Shdr) ||
-      header.e_shstrndx >= header.e_shnum) {
+      header.e_machine != kMachineCuda) {
     return Refuse("the image is an ELF file, but no cubin", why);
   }
   const unsigned char abi = header.e_ident[EI_OSABI];

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -77,8 +77,15 @@ std::vector<std::string_view> Tokens(std::string_view text) {
   return tokens;
 }
 
+// More than any number in a declaration: sums and products of them fit.
+constexpr int kMostNumber = 1 << 20;
+
+// The number that a word begins with; 0 where there is none, or one that is too
+// large.
 int ToNumber(std::string_view text) {
-  return std::atoi(std::string(text).c_str());
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number >= 0 && number <= kMostNumber ? number : 0;
 }
 
 std::size_t SizeOfType(std::string_view type) {
@@ -147,7 +154,8 @@ class Parser {
     Declaration declaration;
     if (Peek() == ".align") {
       Next();
-      declaration.alignment = static_cast<std::size_t>(ToNumber(Next()));
+      declaration.alignment =
+          static_cast<std::size_t>(std::max(ToNumber(Next()), 1));
     }
     declaration.size = SizeOfType(Next());
     if (declaration.alignment < declaration.size) {
@@ -163,6 +171,7 @@ class Parser {
 
   // "name(.param ..., .param ...)"
   void ReadEntry() {
+    if (Peek().empty()) return;
     image_->kernels.emplace_back();
     ImageKernel& kernel = image_->kernels.back();
     kernel.name = std::string(Next());

@@ -103,12 +103,16 @@ def _list_models() -> int:
 def _compare(options: Any) -> int:
     from kvswap.benchmark import compare, results
 
-    comparison = compare.compare(*(results.read(path) for path in options.compare))
+    files = [results.read(path) for path in options.compare]
+    with results.shown(*options.compare):
+        comparison = compare.compare(*files)
+        text = "\n".join(compare.lines(comparison, options.fail_below))
+        as_object = compare.as_object(comparison)
     if options.json != "-":
-        print("\n".join(compare.lines(comparison, options.fail_below)))
+        print(text)
     if options.json is not None:
         with _output_file(options.json) as file:
-            json.dump(compare.as_object(comparison), file, indent=1)
+            json.dump(as_object, file, indent=1)
             file.write("\n")
     if options.fail_below is not None and comparison.below(options.fail_below):
         return _BELOW
@@ -126,7 +130,8 @@ def _show(options: Any) -> int:
         )
     if options.plot is not None:
         _check_curves(found.preset)
-    return _write(options, found)
+    with results.shown(options.from_file):
+        return _write(options, found)
 
 
 def _check_curves(preset: str) -> None:

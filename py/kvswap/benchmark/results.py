@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,7 +78,35 @@ def _what_is_wrong(found: Any) -> str | None:
             return f"there is no {name!r}"
     if not isinstance(found.get("schema", SCHEMA), int):
         return "'schema' is no number"
+    if not isinstance(found.get("problems", []), list):
+        return "'problems' is no list"
     for row in found["rows"]:
-        if not isinstance(row, dict) or "method" not in row:
+        if not isinstance(row, dict) or not isinstance(row.get("method"), str):
             return "a row has no 'method'"
+        for name, value in row.items():
+            if isinstance(value, (list, dict)):
+                return f"{name!r} of a row is neither a number nor a word"
     return None
+
+
+@contextlib.contextmanager
+def shown(*paths: str) -> Iterator[None]:
+    """While rows of files are shown: what they lack is the files' fault.
+
+    Raises:
+        ResultsError: a column is missing, or is of another kind.
+    """
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ResultsError(
+            f"a row of {' or '.join(paths)} lacks a column or has a wrong one "
+            f"({type(error).__name__}: {error}): give files as `kvswap bench --json` "
+            "wrote them"
+        ) from error
