@@ -88,7 +88,8 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     // Many small copies: the kernel.
     Rule(kH2D, kThroughput, kAny,        1 * kKiB,    4, Plain(16, 1024)),
     Rule(kH2D, kThroughput, kAny,       16 * kKiB,    4, Bulk(16, 8, 4096)),
-    Rule(kH2D, kThroughput, kBatch,     16 * kKiB,    2, kLoopEngine),
+    Rule(kH2D, kThroughput, kBatch,      8 * kKiB,    2, kLoopEngine),
+    Rule(kH2D, kThroughput, kBatch,     16 * kKiB,    2, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kAny,       32 * kKiB,   12, Bulk(16, 8, 4096)),
     Rule(kH2D, kThroughput, kBatch,     64 * kKiB, 2048, kCopyEngines),
     Rule(kH2D, kThroughput, kBridge,    64 * kKiB, 2048, kCopyEngines),
@@ -99,8 +100,10 @@ inline constexpr kvswap_policy_rule kHopperRules[] = {
     Rule(kD2H, kThroughput, kAny,        1 * kKiB,    8, Plain(16, 1024)),
     Rule(kD2H, kThroughput, kAny,        8 * kKiB,    8, Bulk(16, 8, 4096)),
     Rule(kD2H, kThroughput, kAny,      128 * kKiB,   12, Bulk(16, 8, 4096)),
-    // (At 256 KiB the kernel is ahead by a little, and with copies in the other
-    // direction at the same time far behind the copy engines.)
+    // Many larger ones go by the copy engines: a little behind the kernel, and
+    // with copies in the other direction at the same time far ahead of it.
+    Rule(kD2H, kThroughput, kBatch,    256 * kKiB,  128, kCopyEngines),
+    Rule(kD2H, kThroughput, kBatch,    256 * kKiB,   48, Bulk(16, 8, 4096)),
     Rule(kD2D, kThroughput, kAny,      512 * kKiB,    2, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     1024 * kKiB,    4, Bulk(264, 8, 8192)),
     Rule(kD2D, kThroughput, kAny,     8192 * kKiB,    8, Bulk(264, 8, 8192)),
