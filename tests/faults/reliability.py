@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,35 @@ def _pytest(suite: str, what: str, *names: str) -> Callable[[argparse.Namespace]
     return run
 
 
+def _properties(options: argparse.Namespace) -> Row:
+    start = time.monotonic()
+    files = sorted((_FOLDER.parent / "properties").glob("*_property_test.py"))
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "cases.jsonl"
+        os.environ["KVSWAP_RELIABILITY_FILE"] = str(report)
+        if options.all:
+            os.environ["KVSWAP_PROPERTY_FACTOR"] = "10"
+        program = _python(
+            ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
+            + [str(file) for file in files]
+        )
+        suites = [
+            json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()
+        ]
+    if program.returncode != 0:
+        print(program.stdout, file=sys.stderr)
+    cases: Counter[str] = Counter()
+    for suite in suites:
+        cases[suite["suite"]] += suite["cases"]
+    return Row(
+        "properties",
+        ", ".join(f"{name}: {count:,} cases" for name, count in cases.items()),
+        time.monotonic() - start,
+        sum(suite["failures"] for suite in suites) or int(program.returncode != 0),
+        0,
+    )
+
+
 def _soak(options: argparse.Namespace) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "soak.json"
@@ -138,6 +168,7 @@ SUITES: dict[str, Callable[[argparse.Namespace], Row]] = {
         "processes", ": fork, exec, exit, sub-interpreters", "processes_test"
     ),
     "recovery": _pytest("recovery by name", "", "recovery_test"),
+    "properties": _properties,
     "soak": _soak,
 }
 
