@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -195,6 +196,7 @@ def execute(options: argparse.Namespace) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         from absl import app, flags
+        from absl import logging as absl_logging
     except ImportError:
         return execute(parse(arguments))
 
@@ -202,8 +204,14 @@ def _run(arguments: Sequence[str]) -> int:
         flags.FLAGS(words[:1])  # all at their defaults: none is on the command line
         return parse(words[1:])
 
+    def run_command(options: argparse.Namespace) -> int:
+        # absl would show the records of every library, in a form of its own. What
+        # kvswap has to say is asked for by KVSWAP_LOG.
+        logging.getLogger().removeHandler(absl_logging.get_absl_handler())
+        return execute(options)
+
     run: Callable[..., NoReturn] = app.run
-    run(execute, [sys.argv[0], *arguments], flags_parser=parse_flags)
+    run(run_command, [sys.argv[0], *arguments], flags_parser=parse_flags)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

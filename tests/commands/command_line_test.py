@@ -134,3 +134,26 @@ def test_works_without_absl() -> None:
     assert outcome.stderr == (
         "kvswap doctor: there is no flag --nope (kvswap doctor --help)\n"
     )
+
+
+def test_says_nothing_of_absl() -> None:
+    """Records of libraries are not the program's to show."""
+    text = (
+        "import logging, sys, types\n"
+        "from kvswap import command_line\n"
+        "module = types.ModuleType('chatty')\n"
+        "module.SUMMARY = module.DESCRIPTION = 'Logs.'\n"
+        "module.add_arguments = lambda parser: None\n"
+        "module.run = lambda options: logging.getLogger('a').info('a record') or 0\n"
+        "sys.modules['chatty'] = module\n"
+        "command_line.COMMANDS['chatty'] = 'chatty'\n"
+        "sys.exit(command_line.main(['chatty']))\n"
+    )
+    outcome = subprocess.run(
+        [command()[0], "-c", text],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")
