@@ -16,7 +16,6 @@ _CAPTURE_MODE = "cuThreadExchangeStreamCaptureMode"
 _EVENTS = (
     "cuEventCreate",
     "cuEventRecord",
-    "cuEventSynchronize",
     "cuEventDestroy",
     "cuStreamWaitEvent",
 )
@@ -35,8 +34,17 @@ USES = (
             _CAPTURE_MODE,
         ),
     ),
-    (BRIDGE, ("cuStreamCreate", "cuCtxGetId", *_EVENTS)),
-    (TICKETS, ("cuEventQuery", _CAPTURE_MODE, *_EVENTS)),
+    (
+        BRIDGE,
+        (
+            "cuStreamCreate",
+            "cuStreamSynchronize",
+            "cuCtxGetId",
+            _CAPTURE_MODE,
+            *_EVENTS,
+        ),
+    ),
+    (TICKETS, ("cuEventQuery", "cuEventSynchronize", _CAPTURE_MODE, *_EVENTS)),
     (REGISTRATION, ("cuMemHostRegister", "cuMemHostUnregister", _CAPTURE_MODE)),
 )
 """What is lost, and the functions that it needs."""
