@@ -37,8 +37,9 @@ class Gpu:
             self.torch: Any = importlib.import_module("torch")
         except ImportError as error:
             raise NoGpuError(
-                f"the benchmark needs torch with CUDA ({error}): install it, or measure "
-                "what calls cost on the host: python -m kvswap bench --host"
+                f"the benchmark needs torch with CUDA ({error}): install it. Without: "
+                "kvswap bench --host measures what calls cost on the host, --from and "
+                "--compare read saved runs"
             ) from error
         cuda = self.torch.cuda
         if not cuda.is_available():

@@ -45,7 +45,7 @@ TROUBLES = (
         "Install the NVIDIA driver (for CUDA 12.8 or newer: 570 or newer). In a "
         "container, start it with GPUs: docker run --gpus all. If libcuda.so.1 lies "
         "elsewhere, name it: KVSWAP_LIBCUDA=/path/to/libcuda.so.1. Without a GPU, try "
-        "kvswap on its simulated driver: pip install 'kvswap[sim]', then kvswap demo.",
+        "kvswap on its simulated driver: kvswap demo (it needs kvswap[sim]).",
     ),
     Trouble(
         "wsl_without_driver",
