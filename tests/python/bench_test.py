@@ -68,8 +68,9 @@ def test_host_json() -> None:
         assert row["rounds"] == 3
         assert 0 < row["host_least_us"] <= row["host_p10_us"] <= row["host_us"]
         assert row["host_us"] <= row["host_p90_us"]
+        # Both are rounded, the former to a nanosecond of a call.
         assert row["host_ns_per_copy"] == pytest.approx(
-            row["host_us"] * 1e3 / row["count"], abs=0.01
+            row["host_us"] * 1e3 / row["count"], abs=0.51
         )
         # The driver's part was counted, and is not the whole of the call.
         assert row["driver_us"] > 0
