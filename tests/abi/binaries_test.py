@@ -36,6 +36,9 @@ def _interface(path: Path) -> dict[str, set[str]]:
             # Of a symbol version itself: some linkers add one.
             if symbol["st_shndx"] == "SHN_ABS":
                 continue
+            # Of the file itself, as that of a section with thread-local variables.
+            if symbol["st_info"]["bind"] == "STB_LOCAL":
+                continue
             is_import = symbol["st_shndx"] == "SHN_UNDEF"
             (imports if is_import else exports).add(symbol.name)
         needed = {
