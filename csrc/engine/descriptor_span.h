@@ -16,6 +16,7 @@ CopySpan SpanOf(const Descriptors& descriptors);
 // The same in two ways, of which SpanOf takes the faster one that the CPU has.
 CopySpan SpanOneByOne(const Descriptors& descriptors);
 #if defined(__x86_64__)
+bool HasAvx2();
 // Needs a CPU with AVX2.
 CopySpan SpanByFours(const Descriptors& descriptors);
 #endif

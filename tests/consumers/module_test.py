@@ -64,15 +64,16 @@ def test_nothing_else_is_public(bazel: NestedBazel) -> None:
     onlooker = bazel.folder / "onlooker"
     onlooker.mkdir()
     (onlooker / "BUILD").write_text('filegroup(name = "onlooker")', encoding="utf-8")
-    # tests/ has packages that other repositories cannot load; its shared files are in
-    # the package itself.
+    # docs/ and tests/ have packages that other repositories cannot load; what they share
+    # is in the packages themselves.
     packages = [
         f"@kvswap//{folder.name}/..."
         for folder in checkout().iterdir()
-        if folder.name != "tests" and not folder.is_symlink()
+        if folder.name not in ("docs", "tests") and not folder.is_symlink()
         if list(folder.glob("**/BUILD"))
     ]
-    everything = " + ".join([*packages, "@kvswap//:*", "@kvswap//tests:*"])
+    own = [f"@kvswap//{package}:*" for package in ("", "docs", "tests")]
+    everything = " + ".join([*packages, *own])
     seen = bazel.succeed(
         "query", "--output=label_kind", f"visible(//onlooker, {everything})"
     )

@@ -63,7 +63,7 @@ void CheckAll(const Descriptors& descriptors) {
   std::vector<CopySpan> found = {SpanOf(descriptors),
                                  SpanOneByOne(descriptors)};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") != 0) {
+  if (HasAvx2()) {
     found.push_back(SpanByFours(descriptors));
   }
 #endif
@@ -120,6 +120,9 @@ void TestEachPlace() {
 }  // namespace kvswap::engine
 
 int main() {
+#if defined(__x86_64__)
+  CHECK(kvswap::engine::HasAvx2() == (__builtin_cpu_supports("avx2") != 0));
+#endif
   kvswap::engine::TestRandomArrays();
   kvswap::engine::TestEachPlace();
   return 0;
