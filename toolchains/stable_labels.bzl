@@ -55,9 +55,17 @@ STABLE_LABELS = {
 # Public, because Bazel looks at them from other repositories, and no promise.
 INTERNAL_LABELS = {
     "//tests:pytest_main.py": "`main` of the tests that abi_matrix_py_test makes",
+    "//toolchains/cc/sanitizers:runtime": "the flag behind --config=asan and --config=tsan",
     "//toolchains/cuda:checked_custom_toolkit": "behind the toolchain of the custom toolkit",
     "//toolchains/cuda:custom_nvrtc": "behind the toolchain of the custom toolkit",
     "//toolchains/cuda:none_toolkit": "behind the toolchain of no toolkit",
+} | {
+    "//toolchains/cc/sanitizers:{}{}".format(prefix, sanitizer): "behind tests of abi_matrix_py_test"
+    for prefix in ["", "is_"]
+    for sanitizer in [
+        "asan",
+        "tsan",
+    ]
 } | {
     "//toolchains/python:is_" + version: "behind the default of the flag `headers`"
     for version in [MACHINE_PYTHON] + PYTHON_VERSIONS
