@@ -1,4 +1,8 @@
-"""Blocks of other languages: C compiles, commands have the options, Starlark parses."""
+"""Blocks of other languages.
+
+C compiles; C++ and CMake are parts of the example; commands have the options; Starlark
+parses.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +67,11 @@ def _compile(block: Block, folder: Path) -> Path:
             f"-I{package / 'include'}",
             str(source),
             *(["-o", str(program)] if runs else ["-c", "-o", str(program)]),
-            *([f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap"] if runs else []),
+            *(
+                [f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap", "-ldl"]
+                if runs
+                else []
+            ),
         ],
         check=True,
         text=True,
@@ -95,6 +103,37 @@ def test_wrong_c_fails(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as error:
         _compile(block, tmp_path)
     assert "kvswap_swap_all" in error.value.stderr
+
+
+_EXAMPLE = ROOT / "examples/cpp_program"
+
+
+def _is_part_of(block: Block, *files: str) -> bool:
+    """Whether a file has the block's lines one after another, however indented."""
+
+    def lines(text: str) -> str:
+        return "\n".join(["", *(line.strip() for line in text.splitlines()), ""])
+
+    return any(
+        lines(block.text) in lines((_EXAMPLE / name).read_text(encoding="utf-8"))
+        for name in files
+    )
+
+
+@pytest.mark.parametrize("block", all_blocks("cpp"), ids=str)
+def test_cpp_is_part_of_the_example(block: Block) -> None:
+    assert _is_part_of(block, "swap_pools.cc", "driver.h")
+
+
+@pytest.mark.parametrize("block", all_blocks("cmake"), ids=str)
+def test_cmake_is_part_of_the_example(block: Block) -> None:
+    assert _is_part_of(block, "CMakeLists.txt")
+
+
+def test_what_is_no_part_of_the_example_fails() -> None:
+    text = all_blocks("cpp")[0].text
+    assert not _is_part_of(Block("page", 1, text + "return 0;"), "swap_pools.cc")
+    assert not _is_part_of(Block("page", 1, text[1:]), "swap_pools.cc")
 
 
 # python -m kvswap bench --seconds=300 [--json=FILE]
