@@ -16,10 +16,12 @@ _SECTIONS = {
     "Using it": [
         "python",
         "pools",
+        "connector",
         "embedding",
         "ordering",
         "engines",
         "observability",
+        "c",
         "versions",
     ],
     "When something is wrong": [

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 import kvswap
+from kvswap.compat import vllm
 
 BLOCKS, BLOCK_BYTES = 128, 256
 
@@ -33,6 +34,8 @@ def assumed_names() -> dict[str, Any]:
         "kv_caches": kv_caches,
         "num_layers": len(kv_caches),
         "forward": lambda layer: None,
+        # Its operators, as vLLM has them.
+        "ops": vllm,
         # Pools, and pairs of (source, destination).
         "gpu_pool": gpu_pool,
         "gpu": gpu_pool,

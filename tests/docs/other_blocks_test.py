@@ -1,4 +1,8 @@
-"""Blocks of other languages: C compiles, commands have the options, Starlark parses."""
+"""Blocks of other languages.
+
+C compiles; C++ and CMake are parts of the example; commands have the options; Starlark
+parses.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,14 @@ from pathlib import Path
 import pytest
 
 import kvswap_sim
+from kvswap.command_line import (
+    COMMANDS,
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    make_parser,
+)
+from kvswap.doctor.report import EXIT_STATUSES
 from tests.docs.pages import ROOT, Block, all_blocks
 
 # What a piece of a program takes for granted.
@@ -63,7 +75,11 @@ def _compile(block: Block, folder: Path) -> Path:
             f"-I{package / 'include'}",
             str(source),
             *(["-o", str(program)] if runs else ["-c", "-o", str(program)]),
-            *([f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap"] if runs else []),
+            *(
+                [f"-L{package}", f"-Wl,-rpath,{package}", "-lkvswap", "-ldl"]
+                if runs
+                else []
+            ),
         ],
         check=True,
         text=True,
@@ -95,6 +111,37 @@ def test_wrong_c_fails(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as error:
         _compile(block, tmp_path)
     assert "kvswap_swap_all" in error.value.stderr
+
+
+_EXAMPLE = ROOT / "examples/cpp_program"
+
+
+def _is_part_of(block: Block, *files: str) -> bool:
+    """Whether a file has the block's lines one after another, however indented."""
+
+    def lines(text: str) -> str:
+        return "\n".join(["", *(line.strip() for line in text.splitlines()), ""])
+
+    return any(
+        lines(block.text) in lines((_EXAMPLE / name).read_text(encoding="utf-8"))
+        for name in files
+    )
+
+
+@pytest.mark.parametrize("block", all_blocks("cpp"), ids=str)
+def test_cpp_is_part_of_the_example(block: Block) -> None:
+    assert _is_part_of(block, "swap_pools.cc", "driver.h")
+
+
+@pytest.mark.parametrize("block", all_blocks("cmake"), ids=str)
+def test_cmake_is_part_of_the_example(block: Block) -> None:
+    assert _is_part_of(block, "CMakeLists.txt")
+
+
+def test_what_is_no_part_of_the_example_fails() -> None:
+    text = all_blocks("cpp")[0].text
+    assert not _is_part_of(Block("page", 1, text + "return 0;"), "swap_pools.cc")
+    assert not _is_part_of(Block("page", 1, text[1:]), "swap_pools.cc")
 
 
 # python -m kvswap bench --seconds=300 [--json=FILE]
@@ -150,6 +197,42 @@ def _knows(command: str, option: str) -> bool:
 @pytest.mark.parametrize(("where", "command", "option"), _options())
 def test_options_of_kvswap_are_there(where: str, command: str, option: str) -> None:
     assert _knows(command, option), f"{where}: kvswap {command} knows no {option}"
+
+
+# Pages that name the options of a command in their text.
+_PAGES_OF_COMMANDS = {
+    "docs/benchmarking.md": "bench",
+    "docs/connector.md": "bench",
+    "docs/doctor.md": "doctor",
+}
+
+
+@pytest.mark.parametrize("page", _PAGES_OF_COMMANDS)
+def test_options_in_the_text_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    options = set(re.findall(r"`(--[a-z][\w-]*)", text)) - {"--config"}
+    assert options
+    command = _PAGES_OF_COMMANDS[page]
+    assert not [option for option in options if not _knows(command, option)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_explained(command: str) -> None:
+    actions = make_parser()[1][command]._actions
+    assert len(actions) > 3
+    assert not [action.option_strings for action in actions if not action.help]
+
+
+def test_exit_statuses_are_explained() -> None:
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    table = text.partition("| exit status | |")[2].partition("\n\n")[0]
+    rows = set(re.findall(r"\d+", " ".join(re.findall(r"^\| ([^|]+)", table, re.M))))
+    of_doctor = {str(status) for status in EXIT_STATUSES.values()}
+    of_all = {str(s) for s in (EXIT_USAGE, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE)}
+    assert rows == {"0", "1"} | of_all | of_doctor
+    # Each command's own are in its help too.
+    for command in COMMANDS:
+        assert "exit status" in _help(command)
 
 
 def test_a_wrong_option_fails() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def run_page(page: str) -> int:
     Raises:
         Exception: whatever a block raises; the trace names page and line.
     """
+    # Before they run, in a folder of their own.
+    count = len(blocks(page, "python"))
+    with names_of(page):
+        return count
+
+
+@contextlib.contextmanager
+def names_of(page: str) -> Iterator[dict[str, Any]]:
+    """Runs them too; what they have defined, while the driver is still there."""
     found = blocks(page, "python")
     with contextlib.ExitStack() as resources:
         names: dict[str, Any] = {}
@@ -40,7 +50,7 @@ def run_page(page: str) -> int:
             # As many lines down as on the page, so that a trace tells the line.
             text = "\n" * block.line + block.text
             exec(compile(text, block.page, "exec"), names)
-    return len(found)
+        yield names
 
 
 def _names_with_gpu(resources: contextlib.ExitStack) -> dict[str, Any]:

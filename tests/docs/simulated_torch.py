@@ -92,6 +92,7 @@ class SimulatedStream:
         self._driver = driver
         self.handle = handle
         self.cuda_stream = handle if isinstance(handle, int) else handle.handle
+        self.device = torch.device("cuda", 0)
 
     def wait_event(self, event: SimulatedEvent) -> None:
         self._driver.wait_event(self.handle, event.event)

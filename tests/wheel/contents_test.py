@@ -9,6 +9,7 @@ import hashlib
 import io
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from packaging.metadata import Metadata
@@ -224,6 +225,9 @@ def test_requirements() -> None:
         "torch": {"torch"},
         "all": {"rich", "matplotlib", "nvtx", "kvswap-sim"},
     }
+    page = Path("docs/python.md").read_text(encoding="utf-8")
+    table = page.partition("| extra | brings |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(brought)
     sim = {str(r.specifier) for r in requirements if r.name == "kvswap-sim"}
     assert sim == {f"=={WHEELS['kvswap_sim'].version}"}
     assert WHEELS["kvswap_sim"].metadata.get_all("Requires-Dist", []) == []
