@@ -321,6 +321,7 @@ def test_what_is_kept_does_not_grow(
 
 
 def test_an_interruption_before_anything_is_kept(
+    simulator: kvswap_sim.Simulator,
     monkeypatch: pytest.MonkeyPatch,
     pools: tuple[ModelPool, ModelPool],
     stream: Stream,
@@ -334,9 +335,11 @@ def test_an_interruption_before_anything_is_kept(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(in_flight, "keep", interrupted)
+    simulator.hold()
     with pytest.raises(KeyboardInterrupt):
         kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
-    assert stream.query()
+    assert simulator.pending() == 0
+    assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
 
 
 def test_an_interruption_while_what_is_kept_is_looked_through(
