@@ -105,7 +105,8 @@ int kvswap_swap_blocks_batch(const void* const* src_ptrs, void* const* dst_ptrs,
   kvswap::Run({src_ptrs, dst_ptrs, sizes, count}, stream, options, nullptr,
               &counts, &report);
   kvswap::engine::CountCall(report, counts);
-  kvswap::engine::LogCall("swap_blocks_batch", stream, report, counts);
+  kvswap::engine::LogCall(kvswap::engine::kOperationOnPointers, stream, report,
+                          counts);
   kvswap::engine::WriteResult(report, result);
   return report.code;
 }

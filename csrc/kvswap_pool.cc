@@ -92,7 +92,8 @@ int kvswap_swap_pools(const kvswap_pool* source, const kvswap_pool* destination,
     std::unique_ptr<kvswap_ticket> made = kvswap::SwapPools(
         &copies, stream, options, ticket != nullptr, &counts, report);
     kvswap::engine::CountCall(*report, counts);
-    kvswap::engine::LogCall("swap_pools", stream, *report, counts);
+    kvswap::engine::LogCall(kvswap::engine::kOperationOnPools, stream, *report,
+                            counts);
     if (ticket != nullptr) *ticket = made.release();
   });
 }

@@ -2,22 +2,46 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "csrc/kvswap.h"
 
 namespace kvswap::bindings {
 namespace {
 
-// "'auto', 'batch', 'loop'": every name that the library has.
-std::string ListNames(const Enumeration& enumeration, int32_t first) {
+// Every name that the library has.
+std::vector<std::string> AllNames(const Enumeration& enumeration,
+                                  int32_t first) {
   const std::string unknown = enumeration.name_of(-1);
-  std::string names;
+  std::vector<std::string> names;
   for (int32_t number = first; enumeration.name_of(number) != unknown;
        ++number) {
-    names += std::string(names.empty() ? "'" : ", '") +
-             enumeration.name_of(number) + "'";
+    names.emplace_back(enumeration.name_of(number));
   }
   return names;
+}
+
+// "'auto', 'batch', 'loop'".
+std::string ListNames(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += (list.empty() ? "'" : ", '") + name + "'";
+  }
+  return list;
+}
+
+// "; did you mean kernel?", or nothing: as the package's own messages have it.
+std::string DidYouMean(py::handle value,
+                       const std::vector<std::string>& names) {
+  try {
+    py::list list;
+    for (const std::string& name : names) list.append(name);
+    return ToString(py::module_::import("kvswap.close_names")
+                        .attr("did_you_mean")(value, list));
+  } catch (const py::error_already_set&) {
+    // What is wrong is told without it.
+    return "";
+  }
 }
 
 }  // namespace
@@ -45,9 +69,10 @@ int32_t ParseName(py::handle value, const char* argument,
       name != nullptr && std::strlen(name) == static_cast<size_t>(length);
   const int32_t number = is_c_string ? enumeration.number_of(name) : -1;
   if (number < first) {
+    const std::vector<std::string> names = AllNames(enumeration, first);
     throw py::value_error(std::string(argument) + " must be one of " +
-                          ListNames(enumeration, first) + ", not " +
-                          Represent(value));
+                          ListNames(names) + ", not " + Represent(value) +
+                          DidYouMean(value, names));
   }
   return number;
 }

@@ -188,7 +188,17 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   py::object events = py::none();
   if (ticket != nullptr) {
     events = py::cast(std::make_unique<Ticket>(ticket));
-    keep(events, kept);
+    try {
+      keep(events, kept);
+    } catch (...) {
+      // Ctrl-C during the call is raised by the first Python code after it,
+      // which is this. Nobody would know that copies are under way: wait for
+      // them.
+      WithoutGil([&] {
+        return kvswap_ticket_wait(ticket, KVSWAP_ALL_LAYERS, nullptr);
+      });
+      throw;
+    }
   }
   const SwapResult submitted(result);
   range.End(submitted);

@@ -50,19 +50,41 @@ int AskVersion(const DriverTable& table) {
   return table.DriverGetVersion(&version) == abi::kSuccess ? version : 0;
 }
 
+// No library was loaded. Where a variable named one, that is what to mend:
+// nothing else was tried.
+std::string WhyNoLibrary(const Library& library) {
+  if (library.variable.empty()) {
+    return "no CUDA driver library could be loaded. Install the NVIDIA driver, "
+           "or name its libcuda.so.1 in KVSWAP_LIBCUDA. Tried:\n" +
+           library.tried;
+  }
+  return std::string("the environment variable ") + kLibraryVariable +
+         " is \"" + library.variable +
+         "\", which cannot be loaded as the CUDA driver. Set it to the path of "
+         "a libcuda.so.1, or unset it, and the system's is looked for. "
+         "Tried:\n" +
+         library.tried;
+}
+
+// "the driver /usr/lib/libcuda.so.1", and what named it.
+std::string NameDriver(const Library& library) {
+  std::string name = "the driver " + library.path;
+  if (!library.variable.empty()) {
+    name.append(" (named by ").append(kLibraryVariable).append(")");
+  }
+  return name;
+}
+
 DriverTable ResolveDriverTable() {
   DriverTable table;
   table.library = OpenDriverLibrary();
   if (table.library.handle == nullptr) {
-    table.message =
-        "no CUDA driver library could be loaded. Install the NVIDIA driver, or "
-        "name its libcuda.so.1 in KVSWAP_LIBCUDA. Tried:\n" +
-        table.library.tried;
+    table.message = WhyNoLibrary(table.library);
     return table;
   }
   const ProcAddressLookup lookup(table.library.handle);
   if (!lookup.Available()) {
-    table.message = table.library.path +
+    table.message = NameDriver(table.library) +
                     " exports no cuGetProcAddress: it is a driver before CUDA "
                     "11.3, or no CUDA driver. kvswap needs CUDA 11.4 or newer";
     return table;
@@ -87,11 +109,11 @@ DriverTable ResolveDriverTable() {
   }
   const std::string missing = MissingRequired(table.entries);
   if (!missing.empty()) {
-    table.message = "the driver " + table.library.path +
+    table.message = NameDriver(table.library) +
                     " lacks what every copy needs: " + missing +
                     ". kvswap needs a driver for CUDA 11.4 or newer";
   } else if (table.version == 0) {
-    table.message = "the driver " + table.library.path +
+    table.message = NameDriver(table.library) +
                     " does not tell its version: it may be a toolkit's stub "
                     "library. Name the real libcuda.so.1 in KVSWAP_LIBCUDA";
   }

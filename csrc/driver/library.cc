@@ -39,6 +39,7 @@ Library OpenDriverLibrary() {
   Library library;
   const char* override_path = secure_getenv(kLibraryVariable);
   if (override_path != nullptr && override_path[0] != '\0') {
+    library.variable = override_path;
     Try(override_path, " (from KVSWAP_LIBCUDA)", &library);
     return library;
   }

@@ -19,6 +19,8 @@ struct Library {
   void* handle = nullptr;  // as from dlopen; null: none was found
   std::string path;        // the file behind `handle`
   std::string tried;       // a line for each name tried: the name, the outcome
+  // What kLibraryVariable says; empty: it was not looked at or says nothing.
+  std::string variable;
 };
 
 Library OpenDriverLibrary();

@@ -1,4 +1,4 @@
-// What a call submitted, as far as its result does not tell.
+// What a call asked for and submitted, as far as its result does not tell.
 
 #ifndef KVSWAP_ENGINE_CALL_COUNTS_H_
 #define KVSWAP_ENGINE_CALL_COUNTS_H_
@@ -11,6 +11,8 @@
 namespace kvswap::engine {
 
 struct CallCounts {
+  // kvswap_engine, by the call's options or by KVSWAP_ENGINE.
+  int asked_for = KVSWAP_ENGINE_AUTO;
   std::size_t driver_calls = 0;  // copy calls and launches
   // Copies that a copy engine got together with a neighbour.
   std::size_t coalesced = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "csrc/engine/advice.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/statistics.h"
 #include "csrc/engine/stream.h"
@@ -14,47 +15,6 @@
 
 namespace kvswap::engine {
 namespace {
-
-// What there is to do about a fallback, and whether it costs speed that was not
-// given up on purpose.
-struct Advice {
-  kvswap_log_level level;
-  const char* text;
-};
-
-Advice AdviceFor(int reason, const kvswap_result& report) {
-  switch (reason) {
-    case KVSWAP_REASON_NO_BATCH_SYMBOL:
-      return {KVSWAP_LOG_WARNING,
-              "Update the NVIDIA driver to one for CUDA 12.8 or newer"};
-    case KVSWAP_REASON_LEGACY_STREAM:
-      // The bridge is as fast.
-      return {report.copies[KVSWAP_ENGINE_LOOP] == 0 ? KVSWAP_LOG_INFO
-                                                     : KVSWAP_LOG_WARNING,
-              "Pass a created stream (in torch: torch.cuda.Stream()), or leave "
-              "the engine to auto"};
-    case KVSWAP_REASON_NOT_REACHABLE:
-      return {KVSWAP_LOG_WARNING,
-              "Pin or register host memory; enable peer access between GPUs"};
-    case KVSWAP_REASON_NO_KERNEL_ENTRY:
-      return {KVSWAP_LOG_WARNING,
-              "Update the NVIDIA driver to one for CUDA 12.0 or newer, best "
-              "12.8"};
-    case KVSWAP_REASON_LAUNCH_FAILED:
-      return {KVSWAP_LOG_WARNING,
-              "If calls go on like this, ask for the engine batch"};
-    case KVSWAP_REASON_NO_BRIDGE:
-      return {KVSWAP_LOG_WARNING, "Pass a created stream"};
-    case KVSWAP_REASON_NOT_LEGACY_STREAM:
-      return {KVSWAP_LOG_INFO, "Ask for the engine batch or auto"};
-    case KVSWAP_REASON_NO_KERNEL_IMAGE:
-      // Of which the line on the GPU warns.
-      return {KVSWAP_LOG_INFO, "kvswap_get_kernel_info tells more"};
-    default:
-      // Capturing, as things stand.
-      return {KVSWAP_LOG_INFO, "The engine kernel can run there"};
-  }
-}
 
 // "the legacy default stream of GPU 0", "loop 4, kernel 2".
 struct CallText {
@@ -85,30 +45,36 @@ struct CallText {
   }
 };
 
-void LogFallback(const char* function, void* stream, int engine,
+void LogFallback(const char* operation, void* stream, int engine,
                  const kvswap_result& report, const CallCounts& counts) {
-  static log::Once said[KVSWAP_ENGINE_SLOTS][KVSWAP_REASON_SLOTS];
+  // By advice, not by reason: what was said of a call that lost nothing says
+  // nothing of one that did.
+  static log::Once said[KVSWAP_ENGINE_SLOTS][kMostAdvices];
   const int reason = report.unavailable[engine];
-  const Advice advice = AdviceFor(reason, report);
-  if (!log::IsWanted(advice.level) || !said[engine][reason].IsFirst()) return;
+  const Advice& advice = AdviceOn(reason, engine, counts.asked_for,
+                                  report.copies[KVSWAP_ENGINE_LOOP] != 0);
+  if (!log::IsWanted(advice.level) ||
+      !said[engine][PositionOf(advice)].IsFirst()) {
+    return;
+  }
   const CallText text(stream, report);
   log::Write(advice.level,
              "%s: %" PRIu64
              " of %zu copies on %s did not go by the engine %s "
              "(%s): %s. They went by: %s. %s. Said once",
-             function, CopiesInPlaceOf(engine, report, counts),
+             operation, CopiesInPlaceOf(engine, report, counts),
              report.submitted, text.place, EngineName(engine),
              ReasonName(reason), ReasonText(reason), text.engines, advice.text);
 }
 
 }  // namespace
 
-void LogCall(const char* function, void* stream, const kvswap_result& report,
+void LogCall(const char* operation, void* stream, const kvswap_result& report,
              const CallCounts& counts) {
   if (report.submitted != 0) {
     for (int engine = 0; engine < KVSWAP_ENGINE_SLOTS; ++engine) {
       if (report.unavailable[engine] == KVSWAP_REASON_NONE) continue;
-      LogFallback(function, stream, engine, report, counts);
+      LogFallback(operation, stream, engine, report, counts);
     }
   }
   if (!log::IsWanted(KVSWAP_LOG_DEBUG)) return;
@@ -117,7 +83,7 @@ void LogCall(const char* function, void* stream, const kvswap_result& report,
              "%s: %s: %zu copies, %" PRIu64
              " bytes, %zu driver calls on %s%s%s"
              "%s%s",
-             function, StatusName(report.code), report.submitted,
+             operation, StatusName(report.code), report.submitted,
              report.submitted_bytes, counts.driver_calls, text.place,
              text.engines[0] == '\0' ? "" : "; ", text.engines,
              report.message[0] == '\0' ? "" : ": ", report.message);

@@ -9,9 +9,14 @@
 
 namespace kvswap::engine {
 
+// What lines call an operation: a name that users of every language know, since
+// a function has one for each of them.
+inline constexpr char kOperationOnPointers[] = "swap_blocks_batch";
+inline constexpr char kOperationOnPools[] = "copies between pools";
+
 // The lines on a call that is over: each kind of fallback once a process, and
-// the call itself. `function` is its name without "kvswap_".
-void LogCall(const char* function, void* stream, const kvswap_result& report,
+// the call itself.
+void LogCall(const char* operation, void* stream, const kvswap_result& report,
              const CallCounts& counts);
 
 // The line on images of kernels that were refused, or are not there, once for

@@ -110,9 +110,12 @@ bool MemoryRanges::CheckPageable(const Copies& copies, std::size_t number,
   return Fail(report, KVSWAP_ERROR_MEMORY,
               "%s is neither memory that CUDA knows nor host memory that can "
               "be %s: address 0x%" PRIx64
-              " cannot. Was it freed, or is a block number out of range? "
+              " is not mapped for %s in this process. Check that its tensor or "
+              "buffer still lives, that block number, stride and size are "
+              "right, and that the address is of this process, not of another. "
               "Nothing was submitted",
-              name, is_source ? "read" : "written", *fault);
+              name, is_source ? "read" : "written", *fault,
+              is_source ? "reading" : "writing");
 }
 
 bool MemoryRanges::FailOverrun(const Copies& copies, std::size_t number,
@@ -128,7 +131,8 @@ bool MemoryRanges::FailOverrun(const Copies& copies, std::size_t number,
                  kind, sizeof(kind));
   return Fail(report, KVSWAP_ERROR_MEMORY,
               "%s runs %" PRIu64
-              " bytes past the end of its memory (%s). Nothing was submitted",
+              " bytes past the end of its memory (%s). Check block number, "
+              "stride and size. Nothing was submitted",
               name, address + size - border, kind);
 }
 

@@ -44,8 +44,7 @@ constexpr const char* kReasonTexts[] = {
     "the driver does not say that a kernel on the stream's GPU may touch some "
     "of the memory",
     "the driver lacks what the copy kernels need: it is older than CUDA 12.0",
-    "no copy kernel could be loaded on this GPU: kvswap_get_kernel_info says "
-    "why",
+    "no copy kernel could be loaded on this GPU",
     "the driver refused to launch a copy kernel",
     "the stream is not the legacy default stream: there is nothing to bridge",
     "the driver refused the stream or the events of the bridge",

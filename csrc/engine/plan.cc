@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "csrc/engine/advice.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/report.h"
 
@@ -318,9 +319,11 @@ bool Plan::CheckStrict(kvswap_result* report) const {
     }
   }
   return Fail(report, KVSWAP_ERROR_UNSUPPORTED,
-              "the %s engine was asked for strictly and cannot run: %s. "
-              "Nothing was submitted",
-              EngineName(engine), ReasonText(reason));
+              "the %s engine was asked for strictly and cannot run: %s. %s. "
+              "Without strict, an engine that can run takes its place. Nothing "
+              "was submitted",
+              EngineName(engine), ReasonText(reason),
+              AdviceOn(reason, engine, engine, /*uses_loop=*/true).text);
 }
 
 bool Plan::End(kvswap_result* report) {

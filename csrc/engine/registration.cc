@@ -116,7 +116,8 @@ bool Registration::Register(void* address, std::size_t size, int device,
   if (!HasFunctions(table_)) {
     return Fail(report, KVSWAP_ERROR_UNSUPPORTED,
                 "the driver lacks functions that register host memory "
-                "(kvswap_get_driver_entry tells which)");
+                "(driver_info lists them). Update the NVIDIA driver, or pin "
+                "memory by other means, as torch's pin_memory()");
   }
   ScopedContext context(table_);
   if (!EnterContext(&context, device, report)) return false;

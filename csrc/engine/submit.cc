@@ -53,6 +53,7 @@ Submitter::Submitter(const Plan& plan, Mode mode)
     launcher_.emplace(plan.table(), *plan.kernels(), plan.stream().handle,
                       mode == Mode::kSubmit);
   }
+  counts_.asked_for = plan.settings().engine;
   counts_.kernel_fallbacks = plan.kernel_fallback_count() + plan.kernel_count();
   kernel_parts_.reserve(plan.runs().size());
   copy_engine_parts_.reserve(plan.runs().size());
@@ -275,6 +276,7 @@ bool SubmitAll(const Plan& plan, CallCounts* counts, kvswap_result* report) {
   report->copies[KVSWAP_ENGINE_LOOP] = 1;
   report->submitted_bytes = copy.size;
   const kvswap_direction direction = plan.runs()[0].kind.direction;
+  counts->asked_for = plan.settings().engine;
   counts->driver_calls = 1;
   counts->kernel_fallbacks = plan.kernel_fallback_count();
   counts->engine_bytes[KVSWAP_ENGINE_LOOP] = copy.size;

@@ -45,8 +45,8 @@ bool Ticket::CreateEvents(const PoolCopies& copies, int device,
   if (copies.count() != 0 && !HasFunctions(table_)) {
     return Fail(report, KVSWAP_ERROR_UNSUPPORTED,
                 "the driver lacks functions of events, which a ticket needs "
-                "(kvswap_get_driver_entry tells which): make the call without "
-                "a ticket, and synchronise with the stream. Nothing was "
+                "(driver_info lists them): make the call without a ticket, "
+                "and synchronise with the stream. Nothing was "
                 "submitted");
   }
   device_ = device;

@@ -41,6 +41,8 @@ neither torch, NumPy nor a GPU, and calls no function of the driver.
 ``python -m kvswap demo`` shows an offload round.
 """
 
+import kvswap._program_start  # noqa: F401
+
 try:
     from kvswap._core import (
         SwapResult,

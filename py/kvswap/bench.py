@@ -11,7 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kvswap.benchmark import arguments, output
+from kvswap import install_words
+from kvswap.benchmark import arguments, model_speed, output
 from kvswap.benchmark.arguments import UsageError, add_arguments
 from kvswap.benchmark.cells import size_text
 from kvswap.benchmark.contenders import Workshop
@@ -28,20 +29,27 @@ __all__ = ["DESCRIPTION", "SUMMARY", "add_arguments", "main", "run", "run_on"]
 SUMMARY = arguments.SUMMARY
 DESCRIPTION = arguments.DESCRIPTION
 
-# Exit statuses. argparse takes 2 as well.
+# Exit statuses.
 _PROBLEM = 1
 _USAGE = 2
 _BELOW = 4
 
 
 def main(argument_list: Sequence[str]) -> int:
-    """Runs the benchmark as a program of its own; the exit status."""
-    parser = arguments.make_parser()
-    return run(parser.parse_args(list(argument_list)))
+    """Runs the benchmark with a command line, in this process; the exit status."""
+    try:
+        return run(arguments.make_parser().parse_args(list(argument_list)))
+    except UsageError as error:
+        print(f"kvswap bench: {error}", file=sys.stderr)
+        return _USAGE
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the benchmark; the exit status."""
+    """Runs the benchmark; the exit status.
+
+    Raises:
+        UsageError: arguments that do not go together.
+    """
     try:
         arguments.complete(options)
         _check_outputs(options)
@@ -54,9 +62,6 @@ def run(options: argparse.Namespace) -> int:
         if options.preset == "host":
             return _run_host(options)
         return _run_gpu(options)
-    except UsageError as error:
-        print(f"kvswap bench: {error}", file=sys.stderr)
-        return _USAGE
     except ResultsError as error:
         print(f"kvswap bench: {error}", file=sys.stderr)
         return _PROBLEM
@@ -94,8 +99,6 @@ def _check_folder(name: str, path: str) -> None:
 
 
 def _list_models() -> int:
-    from kvswap.benchmark import model_speed
-
     print("\n".join(model_speed.list_lines()))
     return 0
 
@@ -114,6 +117,7 @@ def _compare(options: Any) -> int:
         with _output_file(options.json) as file:
             json.dump(as_object, file, indent=1)
             file.write("\n")
+        _tell_of_file(options, options.json)
     if options.fail_below is not None and comparison.below(options.fail_below):
         return _BELOW
     return 0
@@ -151,10 +155,11 @@ def _run_host(options: Any) -> int:
         environment, rows = host.measure(
             options.seconds, options.counts, options.engines, progress
         )
-    except ImportError as error:
+    except (ImportError, FileNotFoundError) as error:
         print(
-            f"the benchmark needs the simulated driver ({error}). Install it: "
-            f"{sys.executable} -m pip install 'kvswap[sim]'",
+            "kvswap bench --host: nothing was measured: there is no simulated driver.\n"
+            f"  missing because: {error}\n"
+            f"  to do:           {install_words.simulated_driver()}",
             file=sys.stderr,
         )
         return _PROBLEM
@@ -168,9 +173,31 @@ def _run_gpu(options: Any) -> int:
     try:
         gpu = Gpu(options.device)
     except NoGpuError as error:
-        print(error, file=sys.stderr)
-        return _PROBLEM
+        return _tell_of_no_gpu(options, error)
     return run_on(gpu, options, budget)
+
+
+_WITHOUT_A_GPU = (
+    ("kvswap bench --host", "what calls cost the CPU, on the simulated driver"),
+    ("kvswap bench --model NAME", "the blocks of a model, and of a request"),
+    ("kvswap bench --from FILE", "a run that --json FILE kept; also --compare A B"),
+    ("kvswap demo", "blocks out of a GPU and in again, on the simulated driver"),
+)
+
+
+def _tell_of_no_gpu(options: Any, error: NoGpuError) -> int:
+    """What there is to say without a GPU, and how there could be more."""
+    for blocks in options.model_blocks:
+        print("\n".join([*model_speed.block_lines(blocks), ""]), flush=True)
+    width = max(len(command) for command, _ in _WITHOUT_A_GPU)
+    lines = [f"{command:{width}}   {text}" for command, text in _WITHOUT_A_GPU]
+    print(
+        f"kvswap bench: nothing was measured: {error}.\n"
+        f"  to do:          {error.cure}\n"
+        "  works without:  " + "\n                  ".join(lines),
+        file=sys.stderr,
+    )
+    return _PROBLEM
 
 
 def run_on(gpu: Gpu, options: Any, budget: TimeBudget) -> int:
@@ -234,9 +261,11 @@ def _write(options: Any, results: Results) -> int:
                 results.environment,
                 results.problems,
             )
+        _tell_of_file(options, options.json)
     if options.csv is not None:
         with open(options.csv, "w", encoding="utf-8", newline="") as file:
             output.write_csv(file, results.rows, results.environment)
+        _tell_of_file(options, options.csv)
     if options.plot is not None:
         from kvswap.benchmark import plot
 
@@ -245,7 +274,14 @@ def _write(options: Any, results: Results) -> int:
         except plot.PlotError as error:
             print(f"kvswap bench: {error}", file=sys.stderr)
             return _PROBLEM
+        _tell_of_file(options, options.plot)
     return _PROBLEM if failed else 0
+
+
+def _tell_of_file(options: Any, path: str) -> None:
+    """Says that a file was written, which a table on the screen does not show."""
+    if path != "-" and not options.quiet:
+        print(f"wrote {path}", file=sys.stderr)
 
 
 def _text(results: Results, failed: Sequence[str]) -> list[str]:
@@ -276,7 +312,3 @@ def _output_file(name: str) -> Any:
     if name == "-":
         return contextlib.nullcontext(sys.stdout)
     return open(name, "w", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -9,15 +9,16 @@ together.
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
+import itertools
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import kvswap
+from kvswap.close_names import did_you_mean
 
 COMMANDS = {
     "doctor": "kvswap.doctor.command",
@@ -25,6 +26,8 @@ COMMANDS = {
     "bench": "kvswap.bench",
 }
 """From each command to its module, in the order in which a new user runs them."""
+
+_HELP = "help"
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -43,7 +46,7 @@ examples:
   {program} doctor --json           the same for a bug report
   {program} demo                    blocks out of the GPU and in again, compared
   {program} bench --seconds 60      how fast blocks move, beside the alternatives
-  {program} COMMAND --help          all that a command takes
+  {program} help COMMAND            all that a command takes
 
 exit status:
   0    done
@@ -56,6 +59,7 @@ exit status:
 
 From Python: help(kvswap). What is installed as an extra:
   pip install 'kvswap[all]'         colours, plots, NVTX ranges, the simulated driver
+                                    (--find-links FOLDER where wheels are in a folder)
 The guides are in the folder docs of the sources: python.md, engines.md, doctor.md.
 """
 
@@ -79,12 +83,6 @@ def _base_parser() -> tuple[type[argparse.ArgumentParser], dict[str, Any]]:
 def _usage_error(program: str, message: str) -> NoReturn:
     print(f"{program}: {message} ({program} --help)", file=sys.stderr)
     raise SystemExit(EXIT_USAGE)
-
-
-def _nearest(word: str, words: Sequence[str]) -> str:
-    """ ", did you mean ...?", or nothing."""
-    found = difflib.get_close_matches(word, words, n=1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _make_parser_class(
@@ -151,30 +149,56 @@ def _all_options(parser: argparse.ArgumentParser) -> Iterator[str]:
             yield from action.option_strings
 
 
+def _refuse_flag(
+    word: str,
+    command: argparse.ArgumentParser,
+    parsers: Mapping[str, argparse.ArgumentParser],
+) -> NoReturn:
+    flag = word.partition("=")[0]
+    owners = [
+        parser.prog for parser in parsers.values() if flag in _option_names(parser)
+    ]
+    hint = (
+        f"; that is one of {' and '.join(owners)}"
+        if owners
+        else did_you_mean(flag, _option_names(command))
+    )
+    _usage_error(command.prog, f"there is no flag {flag}{hint}")
+
+
+def _refuse_unknown(program: str, commands: Sequence[str]) -> None:
+    for command in commands:
+        if command not in COMMANDS:
+            known = [*COMMANDS, _HELP]
+            _usage_error(
+                program,
+                f"there is no command {command!r}{did_you_mean(command, known)}",
+            )
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line.
 
-    Ends the process after ``--help`` and ``--version``, and with status 2 and one line
+    Ends the process after ``--help``, ``help`` and ``--version``, and with status 2 and one line
     on stderr where something is wrong.
     """
     parser, parsers = make_parser()
+    for word in itertools.takewhile(lambda word: word.startswith("-"), arguments):
+        if word.partition("=")[0] not in _option_names(parser):
+            _refuse_flag(word, parser, parsers)
     # The program's own options take no value: the first other word is the command.
     words = [word for word in arguments if not word.startswith("-")]
-    if words and words[0] not in COMMANDS:
-        _usage_error(
-            parser.prog,
-            f"there is no command {words[0]!r}{_nearest(words[0], list(COMMANDS))}",
-        )
+    if words and words[0] == _HELP:
+        _refuse_unknown(parser.prog, words[1:2])
+        arguments = [*words[1:], "--help"]
+    else:
+        _refuse_unknown(parser.prog, words[:1])
     options, unknown = parser.parse_known_args(list(arguments))
     command = parsers.get(options.command, parser)
     for word in unknown:
         if not word.startswith("-"):
             _usage_error(command.prog, f"{word!r} is one argument too many")
-        flag = word.partition("=")[0]
-        _usage_error(
-            command.prog,
-            f"there is no flag {flag}{_nearest(flag, _option_names(command))}",
-        )
+        _refuse_flag(word, command, parsers)
     if options.command is None:
         parser.print_help(sys.stderr)
         raise SystemExit(EXIT_USAGE)

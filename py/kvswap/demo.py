@@ -1,20 +1,21 @@
-"""An offload round: requests fill a GPU, blocks go to host memory and come back.
-
-    python -m kvswap demo
-
-`run` and its like are the command `demo` of the program `kvswap`.
-"""
+"""``kvswap demo``: requests fill a GPU, blocks go to host memory and come back."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import kvswap
+from kvswap import install_words
+from kvswap.option_values import (
+    any_whole_number,
+    choice,
+    choices_text,
+    number,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from kvswap.demonstration.caches import Caches
@@ -42,70 +43,50 @@ examples:
   kvswap demo --speed=3 --steps=60     faster, and longer
   kvswap demo --engine=loop            with one copy call for each block
   kvswap demo --stream=default         on the stream that torch uses by itself
-  kvswap demo --driver_version=12.4 --simulate
+  kvswap demo --driver-version=12.4 --simulate
                                        as on a driver of CUDA 12.4
   kvswap demo --once --seed=7          plain text, the same each time
 """
 
-# As a shell reports a program that Ctrl-C ended, and one that wrote to a closed pipe.
-_STOPPED = 130
-_NO_READER = 141
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is below 1")
-    return number
-
-
-def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is below 0")
-    return number
-
-
-def _above_zero(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
-    return number
+_ENGINES = ("auto", "kernel", "batch", "bridge", "loop")
+_STREAMS = ("own", "default")
+_ARRAYS = ("auto", "torch", "numpy", "python")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "--blocks",
-        type=_at_least_one,
+        type=whole_number(1),
         default=48,
         metavar="N",
         help="blocks of the GPU's pool; the host's has twice as many (default: 48)",
     )
     parser.add_argument(
-        "--block_bytes",
         "--block-bytes",
-        type=_at_least_one,
+        "--block_bytes",
+        type=whole_number(1),
         default=65536,
         metavar="N",
         help="size of a block in bytes (default: 65536)",
     )
     parser.add_argument(
         "--steps",
-        type=_not_negative,
+        type=whole_number(0),
         default=21,
         metavar="N",
         help="steps of the story; one more verifies what is left (default: 21)",
     )
     parser.add_argument(
         "--seed",
-        type=int,
+        type=any_whole_number,
         default=1,
+        metavar="N",
         help="of prompts, block tables and content (default: 1)",
     )
     parser.add_argument(
         "--speed",
-        type=_above_zero,
+        type=number(above_zero=True),
         default=1.0,
         metavar="X",
         help="of what is seen on a terminal: 2 is twice as fast (default: 1)",
@@ -120,25 +101,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--engine",
+        type=choice(_ENGINES),
         default="auto",
+        metavar=choices_text(_ENGINES),
         help="as the library's calls take it (default: auto)",
     )
     parser.add_argument(
         "--stream",
-        choices=("own", "default"),
+        type=choice(_STREAMS),
         default="own",
+        metavar=choices_text(_STREAMS),
         help="copy on a stream of its own, or on the default stream (default: own)",
     )
     parser.add_argument(
         "--arrays",
-        choices=("auto", "torch", "numpy", "python"),
+        type=choice(_ARRAYS),
         default="auto",
+        metavar=choices_text(_ARRAYS),
         help="whose arrays hold block ids (default: torch's if it is installed, else "
         "NumPy's, else lists)",
     )
     parser.add_argument(
         "--device",
-        type=_not_negative,
+        type=whole_number(0),
         default=0,
         metavar="N",
         help="ordinal of the GPU (default: 0)",
@@ -149,8 +134,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="use the simulated driver even if there is a GPU",
     )
     parser.add_argument(
-        "--driver_version",
         "--driver-version",
+        "--driver_version",
         default="13.0",
         metavar="X.Y",
         help="CUDA version of the simulated driver, where it is used (default: 13.0)",
@@ -208,7 +193,7 @@ def _choose_view(
     if not _is_rich_installed():
         return plain, (
             "To see the blocks move, install rich: "
-            f"{sys.executable} -m pip install 'kvswap[terminal]'"
+            f"{install_words.pip_command('kvswap[terminal]')}"
         )
     from kvswap.demonstration.live_view import LiveView
 
@@ -253,29 +238,10 @@ def run(options: argparse.Namespace) -> int:
     except WrongBytesError as error:
         print(f"WRONG BYTES in {error}", file=sys.stderr)
         return 1
-    except (NoDriverError, ImportError, ValueError, kvswap.SwapError) as error:
-        print(f"the demo could not run: {error}", file=sys.stderr)
+    except NoDriverError as error:
+        print(error, file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        # Whoever read has enough, as `head`; the interpreter flushes once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _NO_READER
-    except KeyboardInterrupt:
-        print("\nStopped. All memory was given back.", file=sys.stderr)
-        return _STOPPED
+    except (ImportError, ValueError, kvswap.SwapError) as error:
+        print(f"kvswap demo: it could not go on: {error}", file=sys.stderr)
+        return 1
     return 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the demo as a program of its own; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="kvswap demo",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,6 +6,7 @@ allocator (torch's caching one reuses it at once) while copies still run.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +31,24 @@ _LOOKED_AT = 4
 
 def keep(events: _core._Ticket, kept: tuple[Any, ...]) -> None:
     """Keeps objects until the events have happened."""
-    release_done()
     _calls.append((events, kept))
+    release_done()
 
 
 def release_done() -> None:
     """Lets go of what some calls needed whose copies are done."""
     for _ in range(min(_LOOKED_AT, len(_calls))):
+        # An entry stays while it is asked about: what interrupts this loses none.
         try:
-            entry = _calls.popleft()
-        except IndexError:  # another thread took it
+            entry = _calls[0]
+        except IndexError:  # another thread took the last
             return
         if not _is_over(entry[0]):
-            _calls.append(entry)
+            _calls.rotate(-1)
+            continue
+        # ValueError: another thread has let go of it.
+        with contextlib.suppress(ValueError):
+            _calls.remove(entry)
 
 
 def _is_over(events: _core._Ticket) -> bool:

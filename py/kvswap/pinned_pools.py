@@ -89,7 +89,12 @@ def pinned_pool(
     if max_chunk_bytes is not None and max_chunk_bytes < 1:
         raise ValueError(f"max_chunk_bytes must be above zero, not {max_chunk_bytes}")
     if allocator not in ("kvswap", "torch"):
-        raise ValueError(f"allocator must be 'kvswap' or 'torch', not {allocator!r}")
+        from kvswap.close_names import did_you_mean
+
+        raise ValueError(
+            f"allocator must be 'kvswap' or 'torch', not {allocator!r}"
+            f"{did_you_mean(str(allocator), ('kvswap', 'torch'))}"
+        )
     if numa_node is not None and (buffer is not None or allocator == "torch"):
         raise ValueError(
             "numa_node is for new memory of the allocator 'kvswap': memory of a buffer "

@@ -252,6 +252,24 @@ def test_gravest_first(tmp_path: Path) -> None:
     assert suggestions == ["KVSWAP_ENGIN (did you mean KVSWAP_ENGINE?)"]
 
 
+def test_an_engine_that_is_misspelt(tmp_path: Path) -> None:
+    report = look(tmp_path, environment={"KVSWAP_ENGINE": "kernal", **NOWHERE})
+    (found,) = [
+        each["found"] for each in report["findings"] if each["name"] == "wrong_value"
+    ]
+    assert found == 'KVSWAP_ENGINE is "kernal" (did you mean kernel?)'
+
+
+def test_a_named_library_is_told_as_the_library_tells_it(tmp_path: Path) -> None:
+    """The driver's line, and what to do about it, both begin with the variable."""
+    report = look(tmp_path, environment=NOWHERE)
+    assert report["driver"]["message"].startswith(
+        f'the environment variable KVSWAP_LIBCUDA is "{NOWHERE["KVSWAP_LIBCUDA"]}", which '
+        "cannot be loaded as the CUDA driver"
+    )
+    assert [each["name"] for each in report["findings"]][0] == "named_library"
+
+
 def test_container_may_be_kept_from_its_devices(tmp_path: Path) -> None:
     report = look(
         tmp_path,

@@ -38,6 +38,16 @@ def test_help_of_commands(name: str) -> None:
     assert "Traceback" not in outcome.stdout
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_as_a_word(name: str) -> None:
+    assert run("help", name).stdout == run(name, "--help").stdout
+
+
+def test_help_as_a_word_alone() -> None:
+    outcome = run("help")
+    assert (outcome.returncode, outcome.stdout) == (0, run("--help").stdout)
+
+
 def test_version() -> None:
     outcome = run("--version")
     assert (outcome.returncode, outcome.stdout) == (0, f"kvswap {kvswap.__version__}\n")
@@ -57,6 +67,17 @@ def test_no_command() -> None:
         (["--versoin"], "there is no flag --versoin; did you mean --version?"),
         (["doctor", "--jsn"], "there is no flag --jsn; did you mean --json?"),
         (["doctor", "--js"], "there is no flag --js"),
+        (["--model", "qwen3-8b"], "--model; that is one of python -m kvswap bench"),
+        (["demo", "--host"], "--host; that is one of python -m kvswap bench"),
+        (["hepl"], "there is no command 'hepl'; did you mean help?"),
+        (["help", "bnch"], "there is no command 'bnch'; did you mean bench?"),
+        (["bench", "--tune"], "--tune and --shapes belong to --compute"),
+        (["bench", "--plot=run.gif"], "has to end in .png, .svg, .pdf"),
+        (["bench", "--host", "--seconds=long"], "'long' is no number from zero on"),
+        (["bench", "--counts=few"], "'few' is no whole number from 1 on"),
+        (["demo", "--steps=many"], "'many' is no whole number from 0 on"),
+        (["demo", "--speed=0"], "'0' is no number above zero"),
+        (["demo", "--seed=x"], "'x' is no whole number"),
         (["doctor", "extra"], "'extra' is one argument too many"),
         (["doctor", "--gpu=one"], "'one' is no number of a GPU"),
         (["doctor", "--gpu"], "expected one argument"),
@@ -93,6 +114,80 @@ def test_interrupted(tmp_path: Path) -> None:
         output, errors = program.communicate(timeout=30)
     assert program.returncode == 130
     assert (output, errors.strip()) == ("", "interrupted")
+
+
+# Python runs it before anything else: the import of a module interrupts the process.
+_SITE = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+            # Python raises the interruption between two instructions of its own.
+            for _ in range(1000): pass
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize("way", ["module", "script", "another script"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "kvswap._core",
+        "kvswap.tickets",
+        "kvswap.command_line",
+        "absl.flags",
+        "kvswap.doctor.command",
+        "kvswap.bench",
+    ],
+)
+def test_interrupted_while_it_starts(tmp_path: Path, module: str, way: str) -> None:
+    """No traceback, wherever Ctrl-C comes; programs that import the package have theirs."""
+    (tmp_path / "sitecustomize.py").write_text(_SITE.format(module=module))
+    script = tmp_path / ("kvswap" if way == "script" else "program.py")
+    # As pip makes it.
+    script.write_text(
+        "import sys\nfrom kvswap.command_line import main\nsys.exit(main())\n"
+    )
+    words = command("demo") if way == "module" else [command()[0], str(script), "demo"]
+    environment = child_environment(NOWHERE)
+    environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"
+    outcome = subprocess.run(
+        words,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    # By the signal itself, which a shell shows as 130, before the program catches it.
+    assert outcome.returncode in (130, -signal.SIGINT)
+    imported = module in ("kvswap._core", "kvswap.tickets", "kvswap.command_line")
+    if way == "another script" and imported:
+        assert "Traceback" in outcome.stderr
+    else:
+        assert (outcome.stdout, outcome.stderr) == ("", "\ninterrupted\n")
+
+
+def test_interrupted_demo() -> None:
+    """Its child, which looks for the driver, says nothing of its own."""
+    with subprocess.Popen(
+        command("demo", "--steps=100000", "--plain"),
+        env=child_environment(NOWHERE),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        assert program.stdout is not None
+        while " 3. " not in program.stdout.readline():
+            assert program.poll() is None
+        # As a terminal does: to the whole group.
+        os.killpg(program.pid, signal.SIGINT)
+        _, errors = program.communicate(timeout=60)
+    assert (program.returncode, errors) == (130, "\ninterrupted\n")
 
 
 @pytest.mark.parametrize(

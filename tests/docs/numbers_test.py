@@ -7,18 +7,16 @@ import re
 import pytest
 
 import kvswap
+from kvswap.benchmark.method_words import LIMIT, METHOD_WORDS
 from kvswap.benchmark.model_blocks import ModelBlocks
 from kvswap.benchmark.models import find
 from tests.docs.pages import ROOT
 
 _PICTURE = "docs/pictures/speed_h200.svg"
-# The table's columns of GB/s, by the picture's captions.
+# The table's columns of GB/s, by the labels of the picture's curves.
 _COLUMNS = {
-    "`auto`": "kvswap, auto",
-    "`batch` in chunks": "kvswap, batch",
-    "one batch call": "one cuMemcpyBatchAsync",
-    "a call each": "loop of cuMemcpyAsync in C",
-    "`cuda.core`": "cuda.core copy_batch",
+    f"`{name}`": METHOD_WORDS[name].label
+    for name in ("auto", "batch", "one_batch_call", "copy_loop", "cuda_core")
 }
 _SIZES = ["2 KiB", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "256 KiB", "1 MiB"]
 
@@ -67,11 +65,10 @@ def _curves() -> dict[tuple[str, str, str], float]:
     picture = _text(_PICTURE)
     parts = re.split(r'<g id="axes_\d+">', picture)[1:]
     assert len(parts) == 2
-    captions = re.findall(
-        r"<text[^>]*>(kvswap, \w+|[^<]*(?:cuMemcpy|copy_batch|copy_ each|gather)[^<]*)"
-        r"</text>",
-        parts[-1],
-    )
+    labels = {words.label for name, words in METHOD_WORDS.items() if name != LIMIT}
+    captions = [
+        text for text in re.findall(r"<text[^>]*>([^<]+)</text>", parts[-1]) if text in labels
+    ]
     _, unit = _axis(parts[0])
     numbers = {}
     for direction, axes in zip(

@@ -341,7 +341,10 @@ static void test_without_a_driver(void) {
   CHECK(device == -1);
   CHECK(kvswap_swap_blocks_batch(&source, &destination, kOneByte, 1, NULL, NULL,
                                  &result) == KVSWAP_ERROR_NO_DRIVER);
-  CHECK(strstr(result.message, "no CUDA driver library"));
+  CHECK(strstr(result.message,
+               "the environment variable KVSWAP_LIBCUDA is "
+               "\"/nowhere/libcuda.so.1\", which cannot be loaded as the CUDA "
+               "driver") == result.message);
 }
 
 static void test_plan_and_statistics(void) {

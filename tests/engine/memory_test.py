@@ -134,7 +134,11 @@ def test_an_address_that_is_no_memory(
     assert error.index == 2
     name = "src_ptrs" if side == "source" else "dst_ptrs"
     assert f"{name}[2] = {bad:#x}" in str(error)
-    assert f"address {fault:#x}" in str(error)
+    verb, gerund = ("read", "reading") if side == "source" else ("written", "writing")
+    assert (
+        f"host memory that can be {verb}: address {fault:#x} is not mapped for {gerund} "
+        "in this process. Check that its tensor or buffer still lives"
+    ) in str(error)
     memory = error.source_memory if side == "source" else error.destination_memory
     assert memory is not None
     assert memory.kind == "none"

@@ -112,8 +112,13 @@ def test_strict(driver: CudaDriver, engine: str, stream_kind: str) -> None:
         stream = 0 if stream_kind == "null" else driver.stream(non_blocking=True)
         columns = ([host.address], [device.address], [64])
         if (engine, stream_kind) in (("batch", "null"), ("bridge", "created")):
-            with pytest.raises(kvswap.UnsupportedError, match="strictly"):
+            with pytest.raises(kvswap.UnsupportedError, match="strictly") as raised:
                 swap(*columns, stream=stream, engine=engine, strict=True)
+            cure = "Pass a created stream" if engine == "batch" else "or ask for batch"
+            assert cure in str(raised.value)
+            assert "Without strict, an engine that can run takes its place" in str(
+                raised.value
+            )
             return
         result = swap(*columns, stream=stream, engine=engine, strict=True)
         assert result.submitted == 1

@@ -50,4 +50,4 @@ def test_an_error_of_the_driver() -> None:
 def test_no_driver() -> None:
     status, lines, errors = run({"KVSWAP_LIBCUDA": "/nowhere/libcuda.so.1"})
     assert (status, lines) == (1, [])
-    assert "no CUDA driver library could be loaded" in errors
+    assert "which cannot be loaded as the CUDA driver" in errors

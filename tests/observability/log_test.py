@@ -35,8 +35,8 @@ _LINES: dict[str, list[tuple[str, str]]] = {
             "INFO",
             "swap_blocks_batch: 6 of 6 copies on the legacy default stream of GPU 0 did not "
             "go by the engine batch (legacy_stream): the driver's batch call refuses the "
-            "legacy default stream (handles 0 and 1). They went by: bridge 6. Pass a created "
-            "stream (in torch: torch.cuda.Stream()), or leave the engine to auto. Said once",
+            "legacy default stream (handles 0 and 1). They went by: bridge 6. The bridge is "
+            "as fast: nothing needs to be done. Said once",
         )
     ],
     "capturing": [
@@ -44,8 +44,8 @@ _LINES: dict[str, list[tuple[str, str]]] = {
             "INFO",
             "swap_blocks_batch: 6 of 6 copies on stream {stream} of GPU 0 did not go by the "
             "engine batch (capturing): the stream captures a graph, and the driver's batch "
-            "call would be missing from it. They went by: loop 6. The engine kernel can "
-            "run there. Said once",
+            "call would be missing from it. They went by: loop 6. Leave the engine to auto, "
+            "or ask for kernel: copy kernels can be captured. Said once",
         )
     ],
     "not_reachable": [
@@ -70,8 +70,8 @@ _LINES: dict[str, list[tuple[str, str]]] = {
             "INFO",
             "swap_blocks_batch: 6 of 6 copies on stream {stream} of GPU 0 did not go by the "
             "engine bridge (not_legacy_stream): the stream is not the legacy default stream: "
-            "there is nothing to bridge. They went by: batch 6. Ask for the engine batch or "
-            "auto. Said once",
+            "there is nothing to bridge. They went by: batch 6. Leave the engine to auto, or "
+            "ask for batch. Said once",
         )
     ],
 }
@@ -101,6 +101,64 @@ def test_lines(scenario: str, repeat: str) -> None:
 
 def _levels(outcome: dict[str, Any], part: str) -> list[str]:
     return [level for level, message in outcome["records"] if part in message]
+
+
+def _advice(scenario: str, reason: str) -> list[tuple[str, str]]:
+    """Of the lines on a reason: level, and what follows the copies."""
+    return [
+        (level, line.partition("They went by: ")[2].partition(". ")[2])
+        for level, line in observe(scenario)["records"]
+        if f"({reason})" in line
+    ]
+
+
+class TestAdvice:
+    """It is for the call as it was made."""
+
+    def test_auto_is_not_told_to_take_auto(self) -> None:
+        (line,) = _advice("auto_no_bridge", "legacy_stream")
+        assert line == (
+            "WARNING",
+            "Pass a created stream (in torch: torch.cuda.Stream()). Said once",
+        )
+
+    def test_capture_by_auto(self) -> None:
+        (line,) = _advice("auto_capturing", "capturing")
+        assert line == (
+            "INFO",
+            "Nothing needs to be done: these copies are nodes of the graph. Said once",
+        )
+
+    def test_an_engine_that_gave_way_in_place_of_another(self) -> None:
+        """The one that was asked for has the line with the advice."""
+        (line,) = _advice("kernel_and_capturing", "capturing")
+        assert line[1].endswith(
+            "what stood against the engine that was asked for. Said once"
+        )
+        assert _advice("kernel_and_capturing", "not_reachable")[0][0] == "WARNING"
+
+    def test_an_engine_by_the_environment_is_asked_for(self) -> None:
+        (line,) = _advice("auto_by_environment", "legacy_stream")
+        assert line[1].endswith("or leave the engine to auto. Said once")
+
+    def test_a_call_that_lost_nothing_does_not_silence_one_that_did(self) -> None:
+        lines = _advice("legacy_stream_after_auto", "legacy_stream")
+        assert [level for level, _ in lines] == ["INFO", "WARNING"]
+
+
+def test_operations_have_one_name_in_every_language() -> None:
+    (line,) = [
+        text
+        for _, text in observe("pools", "three times")["records"]
+        if "legacy_stream" in text
+    ]
+    assert line.startswith("copies between pools: 6 of 6 copies on the legacy default")
+    (line,) = [
+        line
+        for line in observe("pools", environment={"KVSWAP_LOG": "debug"})["stderr"]
+        if ": debug: " in line
+    ]
+    assert line.startswith("kvswap: debug: copies between pools: ok: 6 copies")
 
 
 def test_an_old_driver() -> None:

@@ -36,6 +36,9 @@ class Scenario:
         source: "pinned" or "pageable".
         fault: a driver function that fails in this process, always.
         options: further arguments of the call.
+        before: engine of a call that is made once before.
+        environment: variables of this scenario.
+        pools: whether blocks are copied between pools, not by pointers.
     """
 
     engine: str
@@ -44,7 +47,12 @@ class Scenario:
     source: str = "pinned"
     fault: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    before: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    pools: bool = False
 
+
+_LARGE = {"size": 1 << 20}
 
 SCENARIOS = {
     "batch": Scenario("batch"),
@@ -62,7 +70,19 @@ SCENARIOS = {
     "not_legacy_stream": Scenario("bridge"),
     "no_bridge": Scenario("bridge", "legacy", fault="cuStreamCreate"),
     # Copies of 1 MiB, which the policy leaves to copy engines.
-    "auto_legacy": Scenario("auto", "legacy", options={"size": 1 << 20}),
+    "auto_legacy": Scenario("auto", "legacy", options=_LARGE),
+    "auto_capturing": Scenario("auto", "capturing", options=_LARGE),
+    "auto_no_bridge": Scenario(
+        "auto", "legacy", fault="cuStreamCreate", options=_LARGE
+    ),
+    "auto_by_environment": Scenario(
+        "auto", "legacy", environment={"KVSWAP_ENGINE": "batch"}
+    ),
+    "kernel_and_capturing": Scenario("kernel", "capturing", source="pageable"),
+    "legacy_stream_after_auto": Scenario(
+        "batch", "legacy", options=_LARGE, before="auto"
+    ),
+    "pools": Scenario("batch", "legacy", pools=True),
 }
 
 
@@ -88,6 +108,7 @@ def observe(
             repeat,
             environment=kvswap_sim.environment(SCENARIOS[scenario].driver)
             | {"KVSWAP_LOG": "", "KVSWAP_NVTX": ""}
+            | SCENARIOS[scenario].environment
             | (environment or {}),
         )
     )
@@ -184,20 +205,29 @@ def _run(
         )
         sizes = (ctypes.c_int64 * COUNT)(*[size] * COUNT)
 
-        def call() -> None:
+        def call(engine: str = scenario.engine) -> None:
             try:
                 with driver.primary_context():
+                    if scenario.pools:
+                        source, target = (
+                            kvswap.BlockPool.from_regions(
+                                [(start, step * size, size, 0)], COUNT
+                            )
+                            for start, step in ((address, 1), (gpu.address, 2))
+                        )
+                        pairs = [(i, i) for i in range(COUNT)]
+                        kvswap.copy_blocks(
+                            source, target, pairs, stream=stream, engine=engine
+                        )
+                        return
                     kvswap.swap_blocks_batch(
-                        sources,
-                        targets,
-                        sizes,
-                        stream=stream,
-                        engine=scenario.engine,
-                        **options,
+                        sources, targets, sizes, stream=stream, engine=engine, **options
                     )
             except kvswap.SwapError as error:
                 errors.append(error.status)
 
+        if scenario.before is not None:
+            call(scenario.before)
         repeat(call)
         if scenario.stream == "capturing":
             created.end_capture().close()

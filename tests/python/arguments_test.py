@@ -271,7 +271,26 @@ WRONG_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         ValueError,
         "engine must be one of 'auto', 'batch', 'loop', 'kernel', 'bridge', not 'turbo'",
     ),
-    "engine of another case": ({"engine": "Batch"}, ValueError, "not 'Batch'"),
+    "engine misspelt": (
+        {"engine": "kernal"},
+        ValueError,
+        "not 'kernal'; did you mean kernel?",
+    ),
+    "engine of another case": (
+        {"engine": "Batch"},
+        ValueError,
+        "not 'Batch'; did you mean batch?",
+    ),
+    "src_access misspelt": (
+        {"src_access": "during_call"},
+        ValueError,
+        "not 'during_call'; did you mean during_api_call?",
+    ),
+    "priority misspelt": (
+        {"priority": "troughput"},
+        ValueError,
+        "not 'troughput'; did you mean throughput?",
+    ),
     "empty engine": ({"engine": ""}, ValueError, "engine must be one of"),
     "engine with a NUL": ({"engine": "loop\0"}, ValueError, r"not 'loop\x00'"),
     "engine without UTF-8": ({"engine": "\ud800"}, ValueError, r"not '\ud800'"),
@@ -319,6 +338,13 @@ WRONG_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "prefer_overlap must be a bool, not an int",
     ),
 }
+
+
+def test_a_name_that_is_like_no_other(
+    call: Callable[..., Any], arguments: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match="not 'xyzzy'$"):
+        call(**arguments, engine="xyzzy")
 
 
 @pytest.mark.parametrize("case", WRONG_OPTIONS)

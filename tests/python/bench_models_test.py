@@ -114,7 +114,7 @@ def test_heads_that_cannot_be_shared() -> None:
 
 def test_unknown_models() -> None:
     assert models.find("Llama-3-8B").name == "llama-3-8b"
-    with pytest.raises(ValueError, match="'gpt-2' is no model that .* llama-3-8b"):
+    with pytest.raises(ValueError, match="'gpt-2' is no model that .*llama-3-8b"):
         models.find("gpt-2")
 
 
@@ -179,8 +179,10 @@ def test_what_is_said_of_a_request() -> None:
     found = blocks("llama-3-8b", tokens=4096)
     text = "\n".join(model_speed.lines(rows_of(found, found.request_copies)))
     assert (
-        "a block of 16 tokens is 32 x 64 KiB; a request of 4,096 tokens is 8,192 copies, "
-        "512 MiB" in text
+        "  32 layers, 8 KV heads of 128: a token takes 128 KiB\n"
+        "  a block of 16 tokens is 32 x 64 KiB, 2 MiB together: 512 blocks, 8,192 tokens in "
+        "1 GiB\n"
+        "  a request of 4,096 tokens is 8,192 copies, 512 MiB\n" in text
     )
     # 536.87 MB at 50 GB/s; the loop at a quarter of that.
     assert re.search(
@@ -197,6 +199,25 @@ def test_what_is_said_of_a_part_and_of_windows() -> None:
     assert "measured on 1,000 of them; times are scaled to all" in text
     assert "the window alone moves 4,770 copies" in text
     assert re.search(r"out of the GPU +auto +3.02 ms +50.00 +91 % +- +-\n", text), text
+
+
+def test_blocks_of_a_model_need_no_gpu() -> None:
+    text = "\n".join(
+        model_speed.block_lines(blocks("qwen3-30b-a3b", tensor_parallel=8))
+    )
+    assert "48 layers, 4 KV heads of 128, 1 of them here: a token takes 24 KiB" in text
+    latent = "\n".join(
+        model_speed.block_lines(blocks("deepseek-v3", tensor_parallel=8))
+    )
+    assert (
+        "61 layers, latent attention of 576 numbers: a token takes 68.62 KiB" in latent
+    )
+
+
+def test_a_saved_run_of_a_model_that_is_not_known_here() -> None:
+    rows = rows_of(blocks("qwen3-8b"), 100)
+    text = "\n".join(model_speed.lines([{**row, "model": "newer"} for row in rows]))
+    assert "newer, bf16" in text and "KV heads" not in text
 
 
 def test_milliseconds() -> None:

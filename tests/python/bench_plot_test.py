@@ -186,8 +186,8 @@ def test_other_files(tmp_path: pathlib.Path, suffix: str) -> None:
         return
     text = content.decode()
     for label in (
-        "kvswap, auto",
-        "loop of cuMemcpyAsync in C",
+        "kvswap auto",
+        "copy_loop, in C",
         "limit: one large copy",
         "55.4 GB/s",
         "256 KiB",

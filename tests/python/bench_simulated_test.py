@@ -102,9 +102,13 @@ def test_part_of_a_model() -> None:
 def test_plot(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "plot.svg"
-    run("--sizes=1K,2K", "--counts=4", "--engines=auto,loop", f"--plot={path}")
+    outcome = run_outcome(
+        "--sizes=1K,2K", "--counts=4", "--engines=auto,loop", f"--plot={path}"
+    )
+    assert outcome["status"] == 0
+    assert f"wrote {path}\n" in outcome["errors"]
     text = path.read_text(encoding="utf-8")
-    assert "kvswap, auto" in text and "Simulated" in text and "2 KiB" in text
+    assert "kvswap auto" in text and "Simulated" in text and "2 KiB" in text
 
 
 def test_quiet() -> None:

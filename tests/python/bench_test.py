@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import dataclasses
 import io
@@ -10,19 +11,22 @@ import json
 import pathlib
 import random
 import re
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from kvswap import bench
-from kvswap.benchmark import grid, output, presets, shapes, speed_table
+from kvswap.benchmark import grid, host, output, presets, shapes, speed_table
 from kvswap.benchmark.arguments import parse_arguments, shapes_for
 from kvswap.benchmark.beside_gemm import BesideSample, rate_inside
 from kvswap.benchmark.cells import Cell, parse_size, size_text, usual_count
 from kvswap.benchmark.compute import rows_of
 from kvswap.benchmark.contenders import TimedMethod, WrongBytesError
 from kvswap.benchmark.gpu import UnavailableError
+from kvswap.benchmark.progress import Progress
 from kvswap.benchmark.rounds import RoundSettings, TimeBudget, interleave
 from kvswap.benchmark.samples import Sample, Summary, quantile
 from kvswap.benchmark.session import Session, cell_rows, prepared
@@ -87,14 +91,16 @@ def test_host_engines_and_counts(tmp_path: pathlib.Path) -> None:
         "--quiet",
     )
     assert outcome["status"] == 0, outcome["errors"]
-    assert outcome["errors"] == ""
+    assert outcome["errors"] == "", "not even what was written"
     rows = list(csv.DictReader(path.open(encoding="utf-8")))
     assert [(row["method"], row["engines"]) for row in rows[:4]] == [
-        ("C ABI, kernel", ""),
+        ("C ABI, kernel", "kernel 3"),
         ("Python, kernel", "kernel 3"),
-        ("C ABI, batch", ""),
+        ("C ABI, batch", "batch 3"),
         ("Python, batch", "batch 3"),
     ]
+    # Whatever they went by: it is told of every call.
+    assert all(row["engines"].endswith(" 81920") for row in rows[4:])
     assert re.search(r"Python, kernel +3 +[\d.]+ us", outcome["output"])
 
 
@@ -105,6 +111,17 @@ def test_host_table() -> None:
     assert "on simulated driver" in output and "arrays of Python" in output
     assert "which is simulated" in output
     assert re.search(r"Python, auto +8,192 +[\d,.]+ [mu]s", output)
+    for word in ("C ABI", "Python", "pool", "ticket", "engines"):
+        assert re.search(rf"^{word}.*: +\w", output, re.MULTILINE), "explained"
+
+
+def test_files_that_were_written_are_named(tmp_path: pathlib.Path) -> None:
+    paths = [tmp_path / name for name in ("run.json", "run.csv")]
+    outcome = run("--host", "--seconds=0", f"--json={paths[0]}", f"--csv={paths[1]}")
+    assert outcome["status"] == 0, outcome["errors"]
+    written = [line for line in outcome["errors"].splitlines() if "wrote" in line]
+    assert written == [f"wrote {path}" for path in paths]
+    assert all(path.stat().st_size for path in paths)
 
 
 def test_program_needs_no_absl() -> None:
@@ -115,11 +132,29 @@ def test_program_needs_no_absl() -> None:
 # Without a GPU ----------------------------------------------------------------
 
 
+def assert_tells_of_no_gpu(errors: str) -> None:
+    """What happened, what to do, and what works all the same."""
+    assert errors.startswith("kvswap bench: nothing was measured: ")
+    assert "\n  to do:  " in errors
+    for works in (
+        "bench --host",
+        "bench --model NAME",
+        "bench --from FILE",
+        "kvswap demo",
+    ):
+        assert works in errors.partition("works without:")[2]
+
+
 def test_without_torch() -> None:
     outcome = run("--grid")
     assert outcome["status"] == 1
-    assert "needs torch with CUDA" in outcome["errors"]
-    assert "bench --host" in outcome["errors"]
+    assert outcome["output"] == ""
+    assert_tells_of_no_gpu(outcome["errors"])
+    assert (
+        "the package torch, which makes the GPU's memory, is missing"
+        in (outcome["errors"])
+    )
+    assert f"{shlex.quote(sys.executable)} -m pip install torch" in outcome["errors"]
 
 
 def test_torch_without_a_gpu() -> None:
@@ -128,9 +163,60 @@ def test_torch_without_a_gpu() -> None:
         pytest.skip("there is a GPU")
     outcome = run(missing=())
     assert outcome["status"] == 1
+    assert_tells_of_no_gpu(outcome["errors"])
     assert "finds no CUDA GPU" in outcome["errors"]
-    assert "bench --host" in outcome["errors"]
-    assert outcome["errors"].count("\n") == 1, "a line"
+    assert "kvswap doctor" in outcome["errors"]
+
+
+def test_a_model_without_a_gpu() -> None:
+    outcome = run("--model=llama-3-70b", "--tensor-parallel=4", "--block-tokens=16,32")
+    assert outcome["status"] == 1
+    assert_tells_of_no_gpu(outcome["errors"])
+    assert (
+        "80 layers, 8 KV heads of 128, 2 of them here: a token takes 80 KiB"
+        in (outcome["output"])
+    )
+    assert "819 blocks, 13,104 tokens in 1 GiB" in outcome["output"]
+    assert "a block of 32 tokens is 80 x 32 KiB" in outcome["output"]
+
+
+def test_host_without_the_simulated_driver() -> None:
+    outcome = run("--host", missing=("torch", "kvswap_sim"))
+    assert outcome["status"] == 1
+    assert "nothing was measured: there is no simulated driver" in outcome["errors"]
+    assert "pip install 'kvswap[sim]'" in outcome["errors"]
+    assert "--find-links FOLDER" in outcome["errors"]
+
+
+def test_seconds_are_of_the_whole_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call gets the same share of them."""
+    shares: list[float] = []
+
+    class Told(host.HostBench):
+        def __init__(self, seconds: float) -> None:
+            self._seconds = seconds
+
+        def _calls(self, *_: Any) -> Any:
+            return [host.HostCall(f"call {i}", 1, lambda: None) for i in range(6)]
+
+        def _measure(self, call: host.HostCall, seconds: float) -> Any:
+            shares.append(seconds)
+            return {}
+
+    told = Told(3.0)
+    monkeypatch.setattr(told, "_driver", FakeDriver(), raising=False)
+    assert len(told.run((1, 8192), ("auto",), Progress())) == 6
+    assert shares == [0.5] * 6
+
+
+class FakeDriver:
+    """Of which nothing is needed but that its contexts and streams can be entered."""
+
+    def primary_context(self, _device: int) -> Any:
+        return contextlib.nullcontext()
+
+    def stream(self, *, non_blocking: bool) -> Any:
+        return contextlib.nullcontext()
 
 
 # Arguments --------------------------------------------------------------------
@@ -157,7 +243,7 @@ def test_defaults() -> None:
     assert options.directions == ["h2d", "d2h"]
     assert parse_arguments(["--grid"]).directions == ["h2d", "d2h", "d2d"]
     assert parse_arguments(["--compute"]).rounds == 10
-    assert parse_arguments(["--host"]).seconds == 1.0
+    assert parse_arguments(["--host"]).seconds == 6.0
     options = parse_arguments(["--sizes", "2K,1M", "--counts", "1,8", "--json"])
     assert (options.sizes, options.counts) == ([2048, 1 << 20], [1, 8])
     assert options.json == "-"
@@ -197,7 +283,9 @@ def test_other_words_for_streams_and_priorities() -> None:
         (["--compute", "--directions", "both"], "one direction at a time"),
         (["--compute", "--shapes", "plain:4"], "no shape"),
         (["--gemm", "64x64"], "ROWSxCOLUMNSxDEPTH"),
-        (["--counts", "0"], "not above zero"),
+        (["--counts", "0"], "'0' is no whole number from 1 on"),
+        (["--counts", "x"], "'x' is no whole number from 1 on"),
+        (["--seconds", "nan"], "'nan' is no number from zero on"),
         (["--stream", "sideways"], "'sideways' is none of"),
         (["--engines", "gather"], "'gather' is none of"),
         (["--alternatives", "auto"], "'auto' is none of"),
@@ -210,7 +298,7 @@ def test_other_words_for_streams_and_priorities() -> None:
         (["--model", "llama-9"], "'llama-9' is no model"),
         (["--model", "qwen3-8b", "--sizes", "2K"], "--model says what blocks"),
         (["--model", "qwen3-8b", "--tensor-parallel", "3"], "cannot share evenly"),
-        (["--model", "qwen3-8b", "--layout", "heap"], "invalid choice"),
+        (["--model", "qwen3-8b", "--layout", "heap"], "'heap' is none of"),
         (["--from", "a", "--compare", "b", "c"], "not allowed with"),
         (["--nohost"], "unrecognized"),
     ],
@@ -724,5 +812,6 @@ def test_command() -> None:
     bench.add_arguments(parser)
     options = parser.parse_args(["--list-models"])
     assert bench.run(options) == 0
-    # What argparse itself cannot see.
-    assert bench.run(parser.parse_args(["--tune"])) == 2
+    # What argparse itself cannot see, the program tells as it tells the rest.
+    with pytest.raises(argparse.ArgumentError, match="belong to --compute"):
+        bench.run(parser.parse_args(["--tune"]))

@@ -260,3 +260,20 @@ def error_without_driver() -> dict[str, Any]:
     nothing = array.array("q", [0, 0])
     outcome["dropped"] = kvswap.swap_blocks_batch(pointers, pointers, nothing).dropped
     return outcome
+
+
+def error_of_strict_engine(engine: str) -> str:
+    """What is said of an engine that is asked for strictly and cannot run."""
+    import kvswap
+    from kvswap.testing.cuda_driver import CudaDriver
+    from tests.python.descriptors import make_blocks
+
+    driver = CudaDriver()
+    with driver.primary_context(), make_blocks(driver) as blocks:
+        try:
+            kvswap.swap_blocks_batch(
+                **blocks.swap_in_arguments(), stream=2, engine=engine, strict=True
+            )
+        except kvswap.UnsupportedError as error:
+            return str(error)
+    return "it ran"

@@ -60,6 +60,27 @@ def test_entry_that_is_missing_in_spite_of_the_version() -> None:
     assert outcome["created"]["unavailable"] == [{"batch": "no_batch_symbol"}] * 2
 
 
+@pytest.mark.parametrize(
+    ("version", "engine", "cure"),
+    [
+        ("11.8", "kernel", "Update the NVIDIA driver to one for CUDA 12.0 or newer"),
+        ("12.4", "batch", "Update the NVIDIA driver to one for CUDA 12.8 or newer"),
+    ],
+)
+def test_a_strict_engine_that_an_old_driver_lacks(
+    version: str, engine: str, cure: str
+) -> None:
+    message: str = child_process.run(
+        "tests.python.child_bodies",
+        "error_of_strict_engine",
+        engine,
+        environment=kvswap_sim.environment(version),
+    )
+    assert f"the {engine} engine was asked for strictly and cannot run: " in message
+    assert f". {cure}" in message
+    assert "Without strict, an engine that can run takes its place" in message
+
+
 def test_driver_that_lacks_a_required_entry() -> None:
     outcome: dict[str, Any] = child_process.run(
         "tests.python.child_bodies",
@@ -69,6 +90,9 @@ def test_driver_that_lacks_a_required_entry() -> None:
     assert outcome["usable"] is False
     assert outcome["status"] == "no_driver"
     assert "cuMemcpyAsync" in outcome["message"]
+    assert (
+        " (named by KVSWAP_LIBCUDA) lacks what every copy needs" in outcome["message"]
+    )
     assert outcome["error"] == outcome["message"]
 
 
@@ -83,7 +107,12 @@ def test_no_driver() -> None:
     assert outcome["path"] == ""
     assert outcome["status"] == "no_driver"
     assert any(library in line for line in outcome["tried"])
-    assert library in outcome["error"]
+    # The variable and its value come first: they are what to mend.
+    assert outcome["error"].startswith(
+        f'the environment variable KVSWAP_LIBCUDA is "{library}", which cannot be loaded '
+        "as the CUDA driver. Set it to the path of a libcuda.so.1, or unset it"
+    )
+    assert "Install the NVIDIA driver" not in outcome["error"]
     # Wrong arguments are reported all the same, and nothing to copy is no error.
     assert outcome["negative"] == "sizes[1] is negative: -1"
     assert outcome["dropped"] == 2

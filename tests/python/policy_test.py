@@ -93,6 +93,12 @@ WRONG_RULES: dict[str, tuple[PolicyRule, dict[str, Any], type[Exception], str]] 
         "direction must be one of 'host_to_device', 'device_to_host', "
         "'device_to_device', 'host_to_host', not 'up'",
     ),
+    "direction misspelt": (
+        LOOP,
+        {"direction": "host_to_devise"},
+        ValueError,
+        "not 'host_to_devise'; did you mean host_to_device?",
+    ),
     "direction as a number": (LOOP, {"direction": 0}, TypeError, "must be a str"),
     "priority": (LOOP, {"priority": "low"}, ValueError, "'throughput', 'compute'"),
     "copy_engine auto": (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from kvswap.benchmark import host, model_speed, models, speed_table
 from kvswap.benchmark.cells import (
@@ -18,9 +18,19 @@ from kvswap.benchmark.cells import (
     parse_size,
     parse_stream,
 )
+from kvswap.benchmark.method_words import METHOD_WORDS, explain
 from kvswap.benchmark.methods import ENGINES, METHODS, OTHERS
 from kvswap.benchmark.model_blocks import ModelBlocks
 from kvswap.benchmark.shapes import Shape, parse_shape
+from kvswap.option_values import (
+    any_whole_number,
+    choice,
+    choices_text,
+    list_of,
+    number,
+    value_of,
+    whole_number,
+)
 
 SUMMARY = "how fast blocks move, beside the alternatives; what calls cost"
 
@@ -30,7 +40,11 @@ How fast blocks move between GPU and host memory, by kvswap and by the alternati
 Without further words: GB/s of blocks of 2 KiB to 1 MiB in both directions, about a
 minute. Other questions have a flag of their own, --model first of all: how long a request
 of your model takes out of the GPU and in again. All but --host, --from, --compare and
---list-models need a GPU and torch with CUDA.
+--list-models need a GPU and torch with CUDA; without, --model still says what blocks a
+model has.
+
+Methods, kvswap's engines and what they stand beside:
+{methods}
 
 Rounds are interleaved: each measures every method once, in a shuffled order. Times are
 from before the call until the stream has passed the copies. Every method's bytes are
@@ -52,66 +66,34 @@ examples:
 
 exit status: 0 measured; 1 a wrong byte, an error of kvswap, or nothing to measure on;
 2 arguments that make no sense; 4 a cell under --fail-below.
-"""
-
-_Value = TypeVar("_Value")
+""".format(methods="\n".join(f"  {line}" for line in explain(METHOD_WORDS)))
 
 _TABLE_ENGINES = tuple(name for name in speed_table.DEFAULT_METHODS if name in ENGINES)
 _PRESETS_WITH_METHODS = ("table", "model")
+_SECONDS = 300.0
+_HOST_SECONDS = 6.0
 
 
-class UsageError(Exception):
+class UsageError(argparse.ArgumentError):
     """Arguments that do not go together; the message says which."""
 
-
-def _list_of(parse: Callable[[str], _Value]) -> Callable[[str], list[_Value]]:
-    def parse_list(text: str) -> list[_Value]:
-        try:
-            return [parse(part.strip()) for part in text.split(",") if part.strip()]
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return parse_list
+    def __init__(self, message: str) -> None:
+        super().__init__(None, message)
 
 
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _choice(names: Sequence[str]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"{text!r} is none of {', '.join(names)}")
-        return text
-
-    return parse
+_size = value_of(parse_size)
+_count = whole_number(1)
+_ALTERNATIVES = list_of(choice(OTHERS))
 
 
 def _alternatives(text: str) -> list[str]:
-    return [] if text.strip() == "none" else _list_of(_choice(OTHERS))(text)
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise ValueError(f"{text!r} is not above zero")
-    return count
-
-
-def _positive(text: str) -> int:
-    try:
-        return _count(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    return [] if text.strip() == "none" else _ALTERNATIVES(text)
 
 
 def _gemm(text: str) -> tuple[int, int, int]:
     try:
         rows, columns, depth = (_count(part) for part in text.split("x"))
-    except ValueError as error:
+    except (ValueError, argparse.ArgumentTypeError) as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not ROWSxCOLUMNSxDEPTH, as 64x8192x8192"
         ) from error
@@ -148,9 +130,10 @@ def _add_presets(parser: argparse.ArgumentParser) -> None:
     presets = group.add_mutually_exclusive_group()
     presets.add_argument(
         "--model",
-        type=_list_of(models.find),
+        type=list_of(models.find),
         metavar="NAMES",
-        help="a request's KV cache out of the GPU and in again, for models as llama-3-8b",
+        help="a request's KV cache out of the GPU and in again, for models as llama-3-8b "
+        "(--list-models)",
     )
     for name, text in (
         ("grid", '"auto" against the best engine, over sizes, directions and counts'),
@@ -179,7 +162,7 @@ def _add_presets(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--fail-below",
-        type=float,
+        type=number(above_zero=True),
         metavar="RATIO",
         help="with --compare: exit status 4 if a cell of kvswap is under it, as 0.95",
     )
@@ -192,24 +175,25 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     )
     cells.add_argument(
         "--sizes",
-        type=_list_of(parse_size),
+        type=list_of(parse_size),
         help="of blocks: 2KiB,64KiB,1MiB, or 2K,64K,1M, or bytes (2K to 1M)",
     )
     cells.add_argument(
         "--counts",
-        type=_list_of(_count),
+        type=list_of(_count),
         help="of blocks (8,192 up to 32 KiB, then 4,096, 1,024, 512; --grid: many; "
         "--submission: 8,192; --host: 1,8192)",
     )
     cells.add_argument(
         "--directions",
-        type=_list_of(_choice(DIRECTIONS)),
-        help=f"of {', '.join(DIRECTIONS)} (h2d,d2h; --grid: h2d,d2h,d2d)",
+        type=list_of(choice(DIRECTIONS)),
+        help="of h2d (host to device), d2h, d2d, and both at once (h2d,d2h; --grid: "
+        "h2d,d2h,d2d)",
     )
     cells.add_argument(
         "--stream",
         "--stream-kinds",
-        type=_list_of(parse_stream),
+        type=list_of(parse_stream),
         metavar="KINDS",
         default=["created"],
         help=f"of {', '.join(STREAMS)} (created); captured is another word for replay",
@@ -217,13 +201,13 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     cells.add_argument(
         "--priority",
         "--priorities",
-        type=_list_of(_choice(PRIORITIES)),
+        type=list_of(choice(PRIORITIES)),
         default=["throughput"],
         help=f"of {', '.join(PRIORITIES)} (throughput)",
     )
     cells.add_argument(
         "--engines",
-        type=_list_of(_choice(ENGINES)),
+        type=list_of(choice(ENGINES)),
         help=f"of kvswap, for the speed table, --model and --host, of "
         f"{', '.join(ENGINES)} ({','.join(_TABLE_ENGINES)}; --host: auto)",
     )
@@ -235,7 +219,7 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     )
     cells.add_argument(
         "--methods",
-        type=_list_of(_choice(list(METHODS))),
+        type=list_of(choice(list(METHODS))),
         help="engines and alternatives in one list",
     )
     cells.add_argument(
@@ -252,33 +236,35 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     model.add_argument(
         "--tensor-parallel",
-        type=_positive,
+        type=_count,
         default=1,
         metavar="GPUS",
         help="that share the KV heads (1); more GPUs than heads replicate them",
     )
     model.add_argument(
         "--block-tokens",
-        type=_list_of(_count),
+        type=list_of(_count),
         default=[16],
         help="tokens of a block (16); several, as 16,32,64, make a curve",
     )
     model.add_argument(
         "--dtype",
-        choices=list(models.DTYPE_BYTES),
+        type=choice(list(models.DTYPE_BYTES)),
+        metavar=choices_text(list(models.DTYPE_BYTES)),
         default="bf16",
         help="of the cache (bf16)",
     )
     model.add_argument(
         "--layout",
-        choices=list(models.LAYOUTS),
+        type=choice(list(models.LAYOUTS)),
+        metavar=choices_text(list(models.LAYOUTS)),
         default=models.LAYERS,
         help="; ".join(f"{name}: {text}" for name, text in models.LAYOUTS.items())
         + " (layers)",
     )
     model.add_argument(
         "--tokens",
-        type=_positive,
+        type=_count,
         default=4096,
         help="of the request whose cache moves (4096)",
     )
@@ -286,16 +272,27 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     run = parser.add_argument_group("run")
-    run.add_argument("--device", type=int, default=0, help="ordinal of the GPU (0)")
+    run.add_argument(
+        "--device",
+        type=whole_number(0),
+        default=0,
+        metavar="N",
+        help="ordinal of the GPU (0)",
+    )
     run.add_argument(
         "--seconds",
-        type=float,
-        help="the run ends after about so many (300); --host: seconds for each call (1)",
+        type=number(above_zero=False),
+        help=f"the run ends after about so many ({_SECONDS:g}; --host: {_HOST_SECONDS:g})",
     )
     run.add_argument(
-        "--rounds", type=_positive, help="in each cell, at least (30; --compute: 10)"
+        "--rounds", type=_count, help="in each cell, at least (30; --compute: 10)"
     )
-    run.add_argument("--seed", type=int, default=1, help="of blocks and orders (1)")
+    run.add_argument(
+        "--seed",
+        type=any_whole_number,
+        default=1,
+        help="of blocks and orders (1)",
+    )
     run.add_argument(
         "--pool-bytes",
         type=_size,
@@ -317,7 +314,7 @@ def _add_compute(parser: argparse.ArgumentParser) -> None:
     )
     compute.add_argument(
         "--shapes",
-        type=_list_of(parse_shape),
+        type=list_of(parse_shape),
         help="to try: plain:CTASxTHREADS, bulk:CTASxSTAGESxBYTES, batch:CHUNK, "
         "overlap, auto, auto:throughput, kernel, batch, loop",
     )
@@ -328,13 +325,16 @@ def _add_compute(parser: argparse.ArgumentParser) -> None:
         help="rows, columns, depth (64x8192x8192)",
     )
     compute.add_argument(
-        "--gemm-milliseconds", type=float, default=20.0, help="of a round (20)"
+        "--gemm-milliseconds",
+        type=number(above_zero=True),
+        default=20.0,
+        help="of a round (20)",
     )
     for name, many in (("gemm-priority", False), ("copy-priorities", True)):
-        parse = _choice(("least", "greatest"))
+        parse = choice(("least", "greatest"))
         compute.add_argument(
             f"--{name}",
-            type=_list_of(parse) if many else parse,
+            type=list_of(parse) if many else parse,
             default=["least"] if many else "least",
             help='of the stream: "least" or "greatest" (least)',
         )
@@ -367,7 +367,7 @@ def parse_arguments(arguments: Sequence[str]) -> Any:
     try:
         complete(options)
     except UsageError as error:
-        parser.error(str(error))
+        parser.error(error.message)
     return options
 
 
@@ -390,7 +390,7 @@ def complete(options: Any) -> None:
     if options.rounds is None:
         options.rounds = 10 if options.preset == "compute" else 30
     if options.seconds is None:
-        options.seconds = 1.0 if options.preset == "host" else 300.0
+        options.seconds = _HOST_SECONDS if options.preset == "host" else _SECONDS
     if options.preset == "host":
         options.counts = options.counts or list(host.DEFAULT_COUNTS)
         options.engines = options.engines or list(host.DEFAULT_ENGINES)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kvswap.close_names import none_of
+
 H2D = "h2d"
 D2H = "d2h"
 D2D = "d2d"
@@ -112,7 +114,7 @@ def parse_stream(text: str) -> str:
     """
     kind = STREAM_SYNONYMS.get(text, text)
     if kind not in STREAMS:
-        raise ValueError(f"{text!r} is none of {', '.join(STREAMS)}")
+        raise ValueError(none_of(text, STREAMS))
     return kind
 
 

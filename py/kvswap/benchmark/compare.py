@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kvswap.benchmark.cells import size_text
-from kvswap.benchmark.methods import LIMIT, OTHERS
+from kvswap.benchmark.method_words import LIMIT
+from kvswap.benchmark.methods import OTHERS
 from kvswap.benchmark.output import SCHEMA, Row, table_lines
 from kvswap.benchmark.results import Results, ResultsError
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from kvswap.benchmark.cells import REPLAY, Cell
 from kvswap.benchmark.gpu import Gpu, UnavailableError
-from kvswap.benchmark.methods import LIMIT, METHODS, Maker, Method, OneCopy
+from kvswap.benchmark.method_words import LIMIT
+from kvswap.benchmark.methods import METHODS, Maker, Method, OneCopy
 from kvswap.benchmark.pools import Blocks, Pools
 from kvswap.benchmark.samples import Sample
 from kvswap.benchmark.streams import Stopwatch, open_stream

@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 import kvswap
+from kvswap import install_words
 from kvswap.benchmark.environment import host_environment
 from kvswap.testing.cuda_driver import CudaDriver, Stream
 
@@ -17,7 +18,15 @@ _BATCH_VERSION = 12080
 
 
 class NoGpuError(RuntimeError):
-    """There is nothing to measure on; the message says what is missing."""
+    """There is nothing to measure on; the message says what is missing.
+
+    Attributes:
+        cure: what to do.
+    """
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(message)
+        self.cure = cure
 
 
 class UnavailableError(RuntimeError):
@@ -37,20 +46,19 @@ class Gpu:
             self.torch: Any = importlib.import_module("torch")
         except ImportError as error:
             raise NoGpuError(
-                f"the benchmark needs torch with CUDA ({error}): install it. Without: "
-                "kvswap bench --host measures what calls cost on the host, --from and "
-                "--compare read saved runs"
+                f"the package torch, which makes the GPU's memory, is missing ({error})",
+                f"{install_words.pip_command('torch')}   (a build with CUDA)",
             ) from error
         cuda = self.torch.cuda
         if not cuda.is_available():
             raise NoGpuError(
-                f"the benchmark needs a GPU, and torch {self.torch.__version__} finds no "
-                "CUDA GPU: `python -m kvswap doctor` tells why; what calls cost on the "
-                "host needs none: python -m kvswap bench --host"
+                f"torch {self.torch.__version__} finds no CUDA GPU here",
+                "kvswap doctor   says why, and what to do",
             )
         if device >= cuda.device_count():
             raise NoGpuError(
-                f"there is no GPU {device}: torch sees {cuda.device_count()}"
+                f"there is no GPU {device}: torch sees {cuda.device_count()}",
+                f"take a --device from 0 to {cuda.device_count() - 1}",
             )
         cuda.set_device(device)
         self.torch.empty(1, device="cuda")  # makes the primary context current

@@ -57,8 +57,13 @@ class HostBench:
     def __init__(self, seconds: float, arrays: ArrayLibrary) -> None:
         """Chooses the driver of this process: before kvswap has looked for one.
 
+        Args:
+            seconds: of the run; each call gets the same share.
+            arrays: that hold the pointers.
+
         Raises:
             ImportError: the simulated driver is not installed.
+            FileNotFoundError: it is, without its libraries.
         """
         import kvswap_sim
 
@@ -77,15 +82,16 @@ class HostBench:
             resources.enter_context(self._driver.primary_context(0))
             stream = resources.enter_context(self._driver.stream(non_blocking=True))
             total = 2 * len(counts) * len(engines) + 2
+            share = self._seconds / total
             progress.begin(total)
             calls = self._calls(counts, engines, stream, resources)
             for number, call in enumerate(calls):
                 progress.step(
                     number,
-                    f"{call.name}, {call.copies:,} copies",
-                    (total - number) * self._seconds,
+                    f"{call.name}, {call.copies:,} block{'s'[: call.copies - 1]}",
+                    (total - number) * share,
                 )
-                rows.append(self._measure(call))
+                rows.append(self._measure(call, share))
             progress.end()
         return rows
 
@@ -127,13 +133,16 @@ class HostBench:
         yield HostCall("pool, no ticket", copies, partial(copy_blocks, ticket=False))
         yield HostCall("pool, ticket", copies, partial(copy_blocks, ticket=True))
 
-    def _measure(self, call: HostCall) -> Row:
-        first = call.call()
-        copies_by_engine = getattr(first, "copies", None)
-        del first
+    def _measure(self, call: HostCall, seconds: float) -> Row:
+        before = kvswap.stats().copies
+        call.call()
+        copies_by_engine = {
+            name: count - before.get(name, 0)
+            for name, count in kvswap.stats().copies.items()
+        }
         host: list[float] = []
         driver: list[float] = []
-        end = time.perf_counter() + self._seconds
+        end = time.perf_counter() + seconds
         while len(host) < _LEAST_ROUNDS or time.perf_counter() < end:
             self._driver.synchronize()
             self._simulator.clear_trace()
@@ -162,11 +171,7 @@ class HostBench:
             "host_least_us": round(min(host), 3),
             "host_ns_per_copy": round(cost.median * 1e3 / call.copies, 2),
             "driver_us": round(Summary.of(driver).median, 3),
-            "engines": (
-                engines_text(copies_by_engine)
-                if isinstance(copies_by_engine, dict)
-                else ""
-            ),
+            "engines": engines_text(copies_by_engine),
             "note": "",
         }
 
@@ -206,13 +211,14 @@ def _pool(base: int) -> kvswap.BlockPool:
 def measure(
     seconds: float, counts: Sequence[int], engines: Sequence[str], progress: Progress
 ) -> tuple[dict[str, Any], list[Row]]:
-    """Measures for so many seconds a call.
+    """Measures for about so many seconds.
 
     Returns:
         Where it was measured, and a row for each call.
 
     Raises:
         ImportError: the simulated driver is not installed.
+        FileNotFoundError: it is, without its libraries.
     """
     arrays = choose_array_library()
     rows = HostBench(seconds, arrays).run(counts, engines, progress)
@@ -228,24 +234,37 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     shown = [
         {
             "call": row["method"],
-            "copies": row["count"],
-            "host, median": microseconds_text(row["host_us"]),
+            "blocks": row["count"],
+            "median": microseconds_text(row["host_us"]),
             "p10": microseconds_text(row["host_p10_us"]),
             "p90": microseconds_text(row["host_p90_us"]),
-            "ns a copy": f"{row['host_ns_per_copy']:,.1f}",
-            "simulated driver": microseconds_text(row["driver_us"]),
+            "ns a block": f"{row['host_ns_per_copy']:,.1f}",
+            "in the driver": microseconds_text(row["driver_us"]),
             "rounds": row["rounds"],
-            "ran": row["engines"],
+            # Runs of older versions have none for some calls.
+            "engines": row["engines"] or "-",
         }
         for row in rows
     ]
     return [
         "Host time of a call outside of the driver, which is simulated: no block of a GPU "
         "moves.",
-        f"pool: copy_blocks of {_LAYERS} layers x keys, values x {_POOL_BLOCKS} blocks.",
         "",
         *(table_lines(shown, list(shown[0])) if shown else []),
+        "",
+        *_EXPLANATIONS,
     ]
+
+
+_EXPLANATIONS = (
+    "C ABI, auto:      kvswap_swap_blocks_batch with the engine auto, by ctypes",
+    "Python, auto:     kvswap.swap_blocks_batch with the same",
+    f"pool:             kvswap.copy_blocks: {_LAYERS} layers, keys and values, "
+    f"{_POOL_BLOCKS} blocks of each",
+    "ticket:           with an event that tells when the copies are done, or without",
+    "median, p10, p90: time of a call, without the driver's part: that is beside it",
+    "engines:          which submitted the blocks, and how many",
+)
 
 
 def microseconds_text(microseconds: float) -> str:

@@ -16,6 +16,7 @@ from kvswap.benchmark import native
 from kvswap.benchmark.c_abi import CAbi, Descriptors
 from kvswap.benchmark.cells import D2H, THROUGHPUT
 from kvswap.benchmark.gpu import UnavailableError
+from kvswap.benchmark.method_words import ALTERNATIVE_WORDS, ENGINE_WORDS
 from kvswap.benchmark.pools import Blocks
 from kvswap.testing.cuda_driver import (
     ACCESS_ORDER_STREAM,
@@ -284,7 +285,9 @@ def _other(kind: Callable[[Blocks, int], Method]) -> Maker:
     return lambda blocks, stream, _priority: kind(blocks, stream)
 
 
-ENGINES = ("auto", "kernel", "batch", "bridge", "loop")
+ENGINES = tuple(ENGINE_WORDS)
+# What an error of them says, it does not say of kvswap.
+OTHERS = tuple(ALTERNATIVE_WORDS)
 
 METHODS: dict[str, Maker] = {
     **{name: _engine(name) for name in ENGINES},
@@ -294,8 +297,3 @@ METHODS: dict[str, Maker] = {
     "torch_copy": _other(TorchCopies),
     "gather": _other(GatherAndCopy),
 }
-
-LIMIT = "limit"
-
-# What an error of them says, it does not say of kvswap.
-OTHERS = tuple(name for name in METHODS if name not in ENGINES)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kvswap.benchmark import speed_table
 from kvswap.benchmark.cells import D2H, DIRECTION_TEXTS, H2D, Cell, size_text
-from kvswap.benchmark.methods import LIMIT
+from kvswap.benchmark.method_words import LIMIT
 from kvswap.benchmark.model_blocks import ModelBlocks
 from kvswap.benchmark.models import LAYOUTS, MODELS
 from kvswap.benchmark.output import Row, percent_text, table_lines
@@ -109,25 +109,57 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*found, *speed_table.lines(rows)]
 
 
+def block_lines(blocks: ModelBlocks) -> list[str]:
+    """What blocks a model has on a GPU, and a request of it: without measuring."""
+    return _block_lines({**model_columns(blocks), "size": blocks.copy_bytes})
+
+
+def _block_lines(row: Mapping[str, Any]) -> list[str]:
+    gpus = row["tensor_parallel"]
+    block_bytes = row["size"] * row["copies_per_block"]
+    in_a_gib = (1 << 30) // block_bytes
+    found = [
+        f"{row['model']}, {row['dtype']}"
+        + (f", on each of {gpus} GPUs" if gpus > 1 else "")
+        + f": {LAYOUTS[row['layout']]}",
+        *_heads_lines(row),
+        f"  a block of {row['block_tokens']} tokens is {row['copies_per_block']:,} "
+        f"x {size_text(row['size'])}, {bytes_text(block_bytes)} together: "
+        f"{in_a_gib:,} blocks, {in_a_gib * row['block_tokens']:,} tokens in 1 GiB",
+        f"  a request of {row['tokens']:,} tokens is {row['request_copies']:,} copies, "
+        f"{bytes_text(row['request_bytes'])}",
+    ]
+    if row["window_copies"] < row["request_copies"]:
+        found.append(
+            f"  an engine that keeps of layers with a sliding window the window alone "
+            f"moves {row['window_copies']:,} copies"
+        )
+    return found
+
+
+def _heads_lines(row: Mapping[str, Any]) -> list[str]:
+    """Layers and heads, of a model that is known here: saved runs may have others."""
+    model = next((model for model in MODELS if model.name == row["model"]), None)
+    if model is None:
+        return []
+    if model.latent_dim:
+        heads = f"latent attention of {model.latent_dim} numbers"
+    else:
+        here = ModelBlocks(model, row["tensor_parallel"]).heads_per_gpu
+        heads = f"{model.kv_heads} KV heads of {model.head_dim}"
+        heads += f", {here} of them here" if here != model.kv_heads else ""
+    return [
+        f"  {model.layers} layers, {heads}: a token takes "
+        f"{bytes_text(row['token_bytes'])}"
+    ]
+
+
 def _request_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     first = rows[0]
-    gpus = first["tensor_parallel"]
-    found = [
-        f"{first['model']}, {first['dtype']}"
-        + (f", on each of {gpus} GPUs" if gpus > 1 else "")
-        + f": {LAYOUTS[first['layout']]}",
-        f"  a block of {first['block_tokens']} tokens is {first['copies_per_block']:,} "
-        f"x {size_text(first['size'])}; a request of {first['tokens']:,} tokens is "
-        f"{first['request_copies']:,} copies, {bytes_text(first['request_bytes'])}",
-    ]
+    found = _block_lines(first)
     if first["count"] < first["request_copies"]:
         found.append(
             f"  measured on {first['count']:,} of them; times are scaled to all"
-        )
-    if first["window_copies"] < first["request_copies"]:
-        found.append(
-            f"  an engine that keeps of layers with a sliding window the window alone "
-            f"moves {first['window_copies']:,} copies"
         )
     shown = _times(rows)
     if shown:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvswap.close_names import did_you_mean
+
 DTYPE_BYTES = {"bf16": 2, "fp8": 1}
 
 # How the blocks of a cache lie. The names are those of --layout.
@@ -90,5 +92,8 @@ def find(name: str) -> Model:
     for model in MODELS:
         if model.name == name.lower():
             return model
-    names = ", ".join(model.name for model in MODELS)
-    raise ValueError(f"{name!r} is no model that is known here: {names}")
+    names = [model.name for model in MODELS]
+    raise ValueError(
+        f"{name!r} is no model that is known here ({', '.join(names)})"
+        f"{did_you_mean(name, names)}"
+    )

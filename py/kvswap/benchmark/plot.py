@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kvswap import install_words
 from kvswap.benchmark.cells import D2H, DIRECTION_TEXTS, DIRECTIONS, H2D, size_text
-from kvswap.benchmark.methods import LIMIT
+from kvswap.benchmark.method_words import LIMIT, METHOD_WORDS
 from kvswap.benchmark.results import Results
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -75,18 +76,6 @@ _MORE_STYLES = (
     Style("#444444", "p", _LONG_DASHED),
     Style("#7A4419", "h", _DOTTED),
 )
-_LABELS = {
-    "auto": "kvswap, auto",
-    "kernel": "kvswap, kernel",
-    "batch": "kvswap, batch",
-    "bridge": "kvswap, bridge",
-    "loop": "kvswap, loop",
-    "one_batch_call": "one cuMemcpyBatchAsync",
-    "copy_loop": "loop of cuMemcpyAsync in C",
-    "cuda_core": "cuda.core copy_batch",
-    "torch_copy": "tensor.copy_ each",
-    "gather": "gather, copy, scatter",
-}
 
 
 @dataclass(frozen=True)
@@ -124,7 +113,8 @@ def check(path: str) -> None:
         importlib.import_module("matplotlib.figure")
     except ImportError as error:
         raise PlotError(
-            f"--plot needs matplotlib ({error}): pip install 'kvswap[plot]'"
+            f"--plot needs matplotlib ({error}): "
+            f"{install_words.pip_command('kvswap[plot]')}"
         ) from error
 
 
@@ -287,7 +277,7 @@ def _figure(lines: Sequence[Sequence[Panel]], environment: Mapping[str, Any]) ->
     order = [name for name in (*styles, LIMIT) if name in handles]
     figure.legend(
         [handles[name] for name in order],
-        [_LABELS.get(name, _LIMIT_LABEL if name == LIMIT else name) for name in order],
+        [METHOD_WORDS[name].label if name in METHOD_WORDS else name for name in order],
         loc="outside lower center",
         ncols=min(4 if columns > 1 else 3, len(order)),
         frameon=False,
@@ -295,9 +285,6 @@ def _figure(lines: Sequence[Sequence[Panel]], environment: Mapping[str, Any]) ->
         columnspacing=1.8,
     )
     return figure
-
-
-_LIMIT_LABEL = "limit: one large copy"
 
 
 def title(environment: Mapping[str, Any]) -> str:

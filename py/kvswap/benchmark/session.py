@@ -9,7 +9,8 @@ from typing import Any
 from kvswap.benchmark.cells import Cell
 from kvswap.benchmark.contenders import TimedMethod, Workshop, WrongBytesError
 from kvswap.benchmark.gpu import UnavailableError
-from kvswap.benchmark.methods import ENGINES, LIMIT, OTHERS
+from kvswap.benchmark.method_words import LIMIT
+from kvswap.benchmark.methods import ENGINES, OTHERS
 from kvswap.benchmark.output import Row
 from kvswap.benchmark.pools import Blocks
 from kvswap.benchmark.progress import LineProgress, Progress

@@ -19,6 +19,7 @@ from kvswap.benchmark.cells import (
 )
 from kvswap.benchmark.methods import KvswapCall, Method
 from kvswap.benchmark.pools import Blocks
+from kvswap.close_names import did_you_mean
 
 # Dynamic shared memory that the bulk kernel's ring may take of a multiprocessor.
 _MOST_RING_BYTES = 224 * 1024
@@ -88,6 +89,9 @@ class Shape:
         return kvswap.Policy([rule])
 
 
+_ENGINES = ("auto", "kernel", "batch", "loop")
+
+
 def parse_shape(text: str) -> Shape:
     """A shape from its text.
 
@@ -115,11 +119,13 @@ def parse_shape(text: str) -> Shape:
             return Shape(text, "auto", priority=match[1])
     if text == "overlap":
         return Shape(text, "batch", prefer_overlap=True)
-    if text in ("auto", "kernel", "batch", "loop"):
+    if text in _ENGINES:
         return Shape(text, text)
+    words = [*_ENGINES, "overlap", *(f"auto:{name}" for name in PRIORITIES)]
     raise ValueError(
         f"{text!r} is no shape: write plain:CTASxTHREADS, bulk:CTASxSTAGESxBYTES, "
         "batch:CHUNK, overlap, auto, auto:throughput, kernel, batch or loop"
+        f"{did_you_mean(text, words)}"
     )
 
 

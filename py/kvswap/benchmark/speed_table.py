@@ -14,7 +14,8 @@ from kvswap.benchmark.cells import (
     size_text,
     usual_count,
 )
-from kvswap.benchmark.methods import LIMIT, METHODS
+from kvswap.benchmark.method_words import LIMIT, explain
+from kvswap.benchmark.methods import METHODS
 from kvswap.benchmark.output import percent_text, pivot, table_lines
 from kvswap.benchmark.session import Session, prepared
 
@@ -78,7 +79,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     places = dict.fromkeys(tuple(row[key] for key in keys) for row in measured)
     found = [
         "GB/s, by the median time to completion.  * the best, or within 1 % of it.",
-        "of limit: what auto reaches of one large copy in the same rounds.",
+        "of limit: what auto reaches of limit, in the same rounds.",
     ]
     for direction, stream, priority in places:
         found += [
@@ -97,7 +98,8 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         for row in rows
         if row.get("note")
     }
-    return found + ([""] if notes else []) + sorted(notes)
+    shown = {row["method"] for row in measured if row.get("gb_per_s")}
+    return [*found, *([""] if notes else []), *sorted(notes), "", *explain(shown)]
 
 
 def _place_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from kvswap import install_words
 from kvswap.testing.cuda_driver import CudaDriver, CudaError
 
 _DESCRIBE_DRIVER = """
@@ -18,7 +19,16 @@ print(json.dumps([info.usable, info.path, info.message]))
 
 
 class NoDriverError(Exception):
-    """There is neither a GPU nor a simulated driver."""
+    """There is neither a GPU nor a simulated driver; what to do is in the message."""
+
+
+def _no_driver(reason: str, error: Exception) -> str:
+    return f"""\
+kvswap demo: there is no simulated driver, and the demo needs one here.
+  needed because:  {reason}
+  missing because: {error}
+  to do:           {install_words.simulated_driver()}
+                   kvswap doctor   says what is the matter with a GPU that is there"""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ def _find_driver() -> tuple[str, str]:
         },
         stdout=subprocess.PIPE,
         text=True,
+        # Ctrl-C is this process's to answer, not the child's as well.
+        start_new_session=True,
         check=True,
     )
     usable, path, message = json.loads(child.stdout)
@@ -101,9 +113,6 @@ def choose_driver(device: int, simulate: bool, simulated_version: str) -> DemoDr
 
         environment = kvswap_sim.environment(simulated_version, devices=device + 1)
     except (ImportError, FileNotFoundError) as error:
-        raise NoDriverError(
-            f"no GPU is used ({reason}), and there is no simulated driver ({error}). "
-            f"Install that: {sys.executable} -m pip install 'kvswap[sim]'"
-        ) from error
+        raise NoDriverError(_no_driver(reason, error)) from error
     os.environ.update(environment)
     return DemoDriver(CudaDriver(environment["KVSWAP_LIBCUDA"]), True, reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvswap.close_names import closest
 from kvswap.doctor.schema import Report
 
 _ENGINES = ("auto", "batch", "loop", "kernel", "bridge")
@@ -363,7 +364,11 @@ def wrong_value(report: Report) -> str | None:
     wrong = []
     engine = _value(report, "KVSWAP_ENGINE")
     if engine and engine not in _ENGINES:
-        wrong.append(f'KVSWAP_ENGINE is "{engine}"')
+        near = closest(engine, _ENGINES)
+        wrong.append(
+            f'KVSWAP_ENGINE is "{engine}"'
+            + (f" (did you mean {near}?)" if near else "")
+        )
     batch = _value(report, "KVSWAP_MAX_BATCH")
     if batch and not (batch.isascii() and batch.isdigit() and int(batch)):
         wrong.append(f'KVSWAP_MAX_BATCH is "{batch}"')

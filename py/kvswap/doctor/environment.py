@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
+from kvswap.close_names import closest
 from kvswap.doctor.schema import Variable
 from kvswap.doctor.system import System
 
@@ -86,11 +85,10 @@ def _own(name: str, value: str) -> Variable:
         return Variable(
             name=name, value=value, known=True, effect=OWN[name], suggestion=None
         )
-    near = difflib.get_close_matches(name, OWN, n=1, cutoff=0.75)
     return Variable(
         name=name,
         value=None,
         known=False,
         effect="none: kvswap reads no such variable",
-        suggestion=near[0] if near else None,
+        suggestion=closest(name, OWN, cutoff=0.75) or None,
     )
