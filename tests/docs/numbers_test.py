@@ -67,7 +67,9 @@ def _curves() -> dict[tuple[str, str, str], float]:
     assert len(parts) == 2
     labels = {words.label for name, words in METHOD_WORDS.items() if name != LIMIT}
     captions = [
-        text for text in re.findall(r"<text[^>]*>([^<]+)</text>", parts[-1]) if text in labels
+        text
+        for text in re.findall(r"<text[^>]*>([^<]+)</text>", parts[-1])
+        if text in labels
     ]
     _, unit = _axis(parts[0])
     numbers = {}
