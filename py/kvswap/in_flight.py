@@ -6,6 +6,7 @@ allocator (torch's caching one reuses it at once) while copies still run.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -28,21 +29,24 @@ _NOTHING_RUNS = frozenset({4, 201, 214, 400, 700, 702, 709, *range(714, 720)})
 _LOOKED_AT = 4
 
 
-def keep(events: _core._Ticket, kept: tuple[Any, ...]) -> None:
-    """Keeps objects until the events have happened."""
-    release_done()
-    _calls.append((events, kept))
+# Keeps the second until the first has happened. A method in C: in a function in Python a
+# signal handler could raise before anything is kept.
+keep = _calls.append
 
 
 def release_done() -> None:
     """Lets go of what some calls needed whose copies are done."""
+    # An entry is out of the queue only once it is over, wherever a signal handler raises.
     for _ in range(min(_LOOKED_AT, len(_calls))):
         try:
-            entry = _calls.popleft()
+            entry = _calls[0]
         except IndexError:  # another thread took it
             return
-        if not _is_over(entry[0]):
-            _calls.append(entry)
+        if _is_over(entry[0]):
+            with contextlib.suppress(ValueError):  # another thread took it
+                _calls.remove(entry)
+        else:
+            _calls.rotate(-1)
 
 
 def _is_over(events: _core._Ticket) -> bool:
