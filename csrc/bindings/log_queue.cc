@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "csrc/bindings/code_beside_call.h"
 #include "csrc/bindings/python_objects.h"
 #include "csrc/kvswap.h"
 
@@ -79,7 +80,8 @@ LogLine* Next(LogLine* line) {
   return next;
 }
 
-void HandOver(std::int32_t level, const std::string& text) {
+void HandOver(CodeBesideCall* code, std::int32_t level,
+              const std::string& text) {
   try {
     // A message of the driver's may be cut within a character.
     auto message = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
@@ -87,13 +89,8 @@ void HandOver(std::int32_t level, const std::string& text) {
     if (!message) throw py::error_already_set();
     py::module_::import("kvswap.log_records").attr("hand_over")(level, message);
   } catch (py::error_already_set& error) {
-    // What was copied was copied: the call does not fail for its log. Ctrl-C
-    // comes again after the call.
-    if (error.matches(PyExc_KeyboardInterrupt)) {
-      PyErr_SetInterrupt();
-    } else {
-      error.discard_as_unraisable("the log of kvswap");
-    }
+    // What was copied was copied: the call does not fail for its log.
+    code->SetAside(error, "the log of kvswap");
   } catch (const std::exception&) {
     // No memory for a line: it is lost, and the call goes on.
   }
@@ -113,14 +110,14 @@ void QueueLog() {
 
 void HandOverQueuedLog() {
   if (is_handing_over || Py_IsInitialized() == 0) return;
-  const py::error_scope error_of_caller;
+  CodeBesideCall code;
   is_handing_over = true;
   for (LogLine* line = TakeAll(); line != nullptr; line = Next(line)) {
-    HandOver(line->level, line->text);
+    HandOver(&code, line->level, line->text);
   }
   const int lost = lost_lines.exchange(0, std::memory_order_relaxed);
   if (lost != 0) {
-    HandOver(KVSWAP_LOG_WARNING,
+    HandOver(&code, KVSWAP_LOG_WARNING,
              std::to_string(lost) +
                  " lines were lost: too many waited for a call from Python");
   }

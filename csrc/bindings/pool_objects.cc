@@ -90,12 +90,14 @@ void RefuseInvalid(const Regions& regions, const char* name) {
 
 class Ticket {
  public:
-  explicit Ticket(kvswap_ticket* ticket) : ticket_(ticket) {}
+  Ticket() = default;
   ~Ticket() {
     if (InterpreterIsThere()) kvswap_ticket_destroy(ticket_);
   }
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
+
+  void Set(kvswap_ticket* ticket) { ticket_ = ticket; }
 
   bool IsDone(std::int32_t layer) const {
     kvswap_result result = KVSWAP_RESULT_INIT;
@@ -125,7 +127,7 @@ class Ticket {
   }
 
  private:
-  kvswap_ticket* const ticket_;
+  kvswap_ticket* ticket_ = nullptr;
 };
 
 // ---------------------------------------------------------------------------
@@ -145,8 +147,10 @@ std::int32_t FindDevice(const kvswap_pool& source,
   return device;
 }
 
-// `keep(ticket, kept)` is called where there is a ticket, before the pools can
-// be invalidated: what invalidates them waits for what is kept.
+// `keep((ticket, kept))` is called where there is a ticket, before the pools
+// can be invalidated: what invalidates them waits for what is kept. It is a
+// function in C, in which no signal handler runs: one that raises there would
+// leave copies under way whose memory nothing keeps.
 py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
                     py::handle stream, py::handle engine, py::handle src_access,
                     py::handle max_batch, py::handle strict,
@@ -176,6 +180,9 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   void* handle = StreamHandle(
       stream, torch, [&] { return FindDevice(source_pool, destination_pool); });
 
+  // Made first: nothing may fail between the copies and what is kept for them.
+  py::object events = py::none();
+  if (wants_ticket) events = py::cast(std::make_unique<Ticket>());
   TraceRange range("copy_blocks", pair_array.count(), torch);
   kvswap_result result = KVSWAP_RESULT_INIT;
   kvswap_ticket* ticket = nullptr;
@@ -185,15 +192,12 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
                              wants_ticket ? &ticket : nullptr, &result);
   });
   ThrowUnlessOk(status, result);
-  py::object events = py::none();
   if (ticket != nullptr) {
-    events = py::cast(std::make_unique<Ticket>(ticket));
+    events.cast<Ticket&>().Set(ticket);
     try {
-      keep(events, kept);
+      keep(py::make_tuple(events, kept));
     } catch (...) {
-      // Ctrl-C during the call is raised by the first Python code after it,
-      // which is this. Nobody would know that copies are under way: wait for
-      // them.
+      // Nothing keeps the pools' memory: the copies have to be over.
       WithoutGil([&] {
         return kvswap_ticket_wait(ticket, KVSWAP_ALL_LAYERS, nullptr);
       });

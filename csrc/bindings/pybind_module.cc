@@ -187,8 +187,8 @@ py::object Stats() {
 
 }  // namespace
 
-// pybind11's function of this name waits for ever in another interpreter of the
-// process than the main one: ours, below, refuses that before.
+// pybind11's function of this name knows nothing of other interpreters of the
+// process than the main one: ours, below, refuses them.
 #define PyInit__core PyInit__core_of_pybind11
 
 PYBIND11_MODULE(_core, module) {
@@ -217,12 +217,49 @@ PYBIND11_MODULE(_core, module) {
 
 #undef PyInit__core
 
-extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    PyErr_SetString(PyExc_ImportError,
-                    "kvswap works in the main interpreter of a process alone, "
-                    "not in a sub-interpreter: use threads or processes");
-    return nullptr;
+namespace kvswap::bindings {
+namespace {
+
+// What the module keeps for the process, objects of Python among it, is the
+// main interpreter's. With the error set, false in every other one.
+bool IsInMainInterpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "kvswap works in the main interpreter of a process alone, "
+                  "not in a sub-interpreter: use threads or processes");
+  return false;
+}
+
+using FillModule = int (*)(PyObject* module);
+FillModule fill_module = nullptr;
+
+int FillInMainInterpreter(PyObject* module) {
+  return IsInMainInterpreter() ? fill_module(module) : -1;
+}
+
+// From Python 3.13 on, the init function runs in the main interpreter,
+// whichever one imports, and the steps of the definition that it returns in the
+// importing one.
+void GuardSteps(PyObject* module_or_definition) {
+  if (fill_module != nullptr || module_or_definition == nullptr ||
+      !PyObject_TypeCheck(module_or_definition, &PyModuleDef_Type)) {
+    return;
   }
-  return kvswap::bindings::PyInit__core_of_pybind11();
+  auto* definition = reinterpret_cast<PyModuleDef*>(module_or_definition);
+  for (PyModuleDef_Slot* slot = definition->m_slots;
+       slot != nullptr && slot->slot != 0; ++slot) {
+    if (slot->slot != Py_mod_exec) continue;
+    fill_module = reinterpret_cast<FillModule>(slot->value);
+    slot->value = reinterpret_cast<void*>(&FillInMainInterpreter);
+  }
+}
+
+}  // namespace
+}  // namespace kvswap::bindings
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (!kvswap::bindings::IsInMainInterpreter()) return nullptr;
+  PyObject* const module = kvswap::bindings::PyInit__core_of_pybind11();
+  kvswap::bindings::GuardSteps(module);
+  return module;
 }

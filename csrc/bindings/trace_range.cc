@@ -1,5 +1,7 @@
 #include "csrc/bindings/trace_range.h"
 
+#include "csrc/bindings/code_beside_call.h"
+
 namespace kvswap::bindings {
 namespace {
 
@@ -37,11 +39,12 @@ TraceRange::TraceRange(const char* function, std::size_t copies,
                        const TorchObjects* torch) {
   const bool is_profiling = IsProfiling(torch);
   if (!nvtx_is_on && !is_profiling) return;
+  CodeBesideCall code;
   try {
     range_ = py::module_::import("kvswap.tracing")
                  .attr("TraceRange")(function, copies, is_profiling);
   } catch (py::error_already_set& error) {
-    error.discard_as_unraisable("a range of kvswap");
+    code.SetAside(error, "a range of kvswap");
   }
 }
 
@@ -54,12 +57,13 @@ void TraceRange::End(const SwapResult& result) {
 }
 
 void TraceRange::Close(const py::object& result) {
+  CodeBesideCall code;
   try {
     py::object range = std::move(range_);
     range.attr("close")(result);
   } catch (py::error_already_set& error) {
     // The copies were submitted, whatever becomes of the trace.
-    error.discard_as_unraisable("a range of kvswap");
+    code.SetAside(error, "a range of kvswap");
   }
 }
 

@@ -110,7 +110,7 @@ def _swap_pools(
     check: bool,
     layers: bool,
     ticket: bool,
-    keep: Callable[[_Ticket, tuple[object, ...]], None],
+    keep: Callable[[tuple[_Ticket, tuple[object, ...]]], None],
     kept: tuple[object, ...],
     /,
 ) -> tuple[SwapResult, _Ticket | None]: ...

@@ -36,4 +36,11 @@ def explain(error: ImportError) -> str:
             f"kvswap lacks libkvswap.so in {_PACKAGE}, which its module needs beside "
             f"it. Install it again. ({error})"
         )
-    return f"kvswap's extension module does not load in {here}: {error}"
+    problem: object = error
+    if "subinterpreters" in str(error):
+        # CPython's own refusal, which does not say what to do.
+        problem = (
+            "kvswap works in the main interpreter of a process alone, not in a "
+            "sub-interpreter: use threads or processes"
+        )
+    return f"kvswap's extension module does not load in {here}: {problem}"

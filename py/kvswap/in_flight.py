@@ -29,26 +29,24 @@ _NOTHING_RUNS = frozenset({4, 201, 214, 400, 700, 702, 709, *range(714, 720)})
 _LOOKED_AT = 4
 
 
-def keep(events: _core._Ticket, kept: tuple[Any, ...]) -> None:
-    """Keeps objects until the events have happened."""
-    _calls.append((events, kept))
-    release_done()
+# Keeps the second until the first has happened. A method in C: in a function in Python a
+# signal handler could raise before anything is kept.
+keep = _calls.append
 
 
 def release_done() -> None:
     """Lets go of what some calls needed whose copies are done."""
+    # An entry is out of the queue only once it is over, wherever a signal handler raises.
     for _ in range(min(_LOOKED_AT, len(_calls))):
-        # An entry stays while it is asked about: what interrupts this loses none.
         try:
             entry = _calls[0]
-        except IndexError:  # another thread took the last
+        except IndexError:  # another thread took it
             return
-        if not _is_over(entry[0]):
+        if _is_over(entry[0]):
+            with contextlib.suppress(ValueError):  # another thread took it
+                _calls.remove(entry)
+        else:
             _calls.rotate(-1)
-            continue
-        # ValueError: another thread has let go of it.
-        with contextlib.suppress(ValueError):
-            _calls.remove(entry)
 
 
 def _is_over(events: _core._Ticket) -> bool:

@@ -77,6 +77,7 @@ def copy_blocks(
     """
     if dst_pool.read_only:
         raise ValueError(f"dst_pool may only be read: {dst_pool!r}")
+    in_flight.release_done()
     result, events = _core._swap_pools(
         src_pool._described,
         dst_pool._described,

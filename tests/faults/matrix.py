@@ -98,8 +98,8 @@ def _observe(
     world = World(simulator, case.stream, case.thread)
     call = OPERATIONS[case.operation].call
     with world.calling_thread():
-        stack = world.driver.current_context(), simulator.live()["context_stack"]
-        retained = simulator.live()["primary_retained"]
+        alive = simulator.live()
+        stack = world.driver.current_context(), alive["context_stack"]
         world.begin_captures()
         simulator.clear_trace()
         for fault in faults:
@@ -114,15 +114,16 @@ def _observe(
         simulator.clear_faults()
         calls = simulator.trace()
         problems = []
+        alive_after = simulator.live()
         if not any(f.entry == "cuCtxPopCurrent" and not f.after for f in faults):
-            now = world.driver.current_context(), simulator.live()["context_stack"]
+            now = world.driver.current_context(), alive_after["context_stack"]
             if now != stack:
                 problems.append(f"the thread's contexts were {stack} and are {now}")
         else:
             # What the driver would not pop.
             while simulator.live()["context_stack"] > stack[1]:
                 world.driver.call("cuCtxPopCurrent_v2", None)
-        if simulator.live()["primary_retained"] != retained and not any(
+        if alive_after["primary_retained"] != alive["primary_retained"] and not any(
             f.entry == "cuDevicePrimaryCtxRelease" for f in faults
         ):
             problems.append("a primary context was retained and not released")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib
+import gc
+import json
 import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from typing import Any
 
 import kvswap
+from kvswap import in_flight
 from kvswap.testing.cuda_driver import CudaDriver
+from kvswap_sim import Simulator
 from tests.faults.thread_bodies import Offload
 
 _kept: list[kvswap.Ticket] = []
@@ -86,6 +90,94 @@ def fork_after_first_use() -> Any:
             "other_engine": other_engine,
             "parent": offload.is_back(),
         }
+
+
+def _in_fork_to_its_end(body: Any) -> dict[str, Any]:
+    """What the body returns in a forked child that then ends as programs do: exit handlers
+    run, and what is left is let go of. With what it said on standard error."""
+    with tempfile.TemporaryFile() as outcome, tempfile.TemporaryFile() as error:
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(_SECONDS)
+            os.dup2(error.fileno(), 2)
+            outcome.write(json.dumps(body()).encode())
+            outcome.flush()
+            sys.exit(0)
+        _, status = os.waitpid(pid, 0)
+        outcome.seek(0)
+        error.seek(0)
+        text = outcome.read().decode()
+        return {
+            "status": status,
+            "error": error.read().decode(),
+            "outcome": json.loads(text) if text else None,
+        }
+
+
+def _name_of(call: Any) -> str:
+    """What a call comes to: its value, or the name of its error and the CUresult."""
+    try:
+        return repr(call())
+    except kvswap.SwapError as error:
+        return f"SwapError {error.cuda_error}"
+
+
+def fork_with_pools_alive(lets_go: bool) -> Any:
+    """A child of a process with pools, pinned pools and tickets of copies under way.
+
+    Args:
+        lets_go: whether the child lets go of all of them by itself, ahead of its end.
+    """
+    driver, simulator = CudaDriver(), Simulator()
+    # No `with`: the child does not give back what is the parent's.
+    context = driver.retain_primary(0)
+    driver.call("cuCtxPushCurrent_v2", ctypes.c_void_p(context.handle))
+    device = driver.device_memory(1 << 16)
+    gpu = kvswap.BlockPool.from_regions([(device.address, 4096, 4096)], 16, device=0)
+    host = kvswap.pinned_pool(gpu, 16, max_chunk_bytes=4 * 4096)
+    content = bytes(range(256)) * 256
+    simulator.poke(device.address, content)
+    simulator.hold()
+    pairs = [(n, 15 - n) for n in range(16)]
+    tickets = [kvswap.swap_out(gpu, host, pairs, stream=2)]
+    address = host.regions[0].address
+    # All references to them: a child that lets go of these lets go of all.
+    pools = [gpu, host]
+    del gpu, host
+    before = simulator.live()
+
+    def child() -> Any:
+        seen = {
+            "done": _name_of(tickets[0].done),
+            "wait": _name_of(tickets[0].wait),
+            "wait_stream": _name_of(lambda: tickets[0].wait_stream(2)),
+            "copy": _name_of(
+                lambda: kvswap.swap_in(pools[1], pools[0], pairs, stream=2)
+            ),
+            "pinned_pool": _name_of(lambda: kvswap.pinned_pool(pools[0], 1)),
+            "invalidate": _name_of(pools[1].invalidate),
+        }
+        if lets_go:
+            tickets.clear()
+            pools.clear()
+            in_flight._calls.clear()
+            gc.collect()
+        return seen
+
+    seen = _in_fork_to_its_end(child)
+    live = simulator.live()
+    tickets[0].wait()
+    size = len(content)
+    blocks = [content[n : n + 4096] for n in range(0, size, 4096)]
+    is_right = ctypes.string_at(address, size) == b"".join(reversed(blocks))
+    return {
+        "child": seen,
+        "is_alive": live == before,
+        "registrations": live["registrations"],
+        "right": is_right,
+        "violations": simulator.violations(),
+        "later": _swap(driver),
+    }
 
 
 def fork_while_threads_swap(forks: int) -> Any:
@@ -193,32 +285,3 @@ def start_process(method: str) -> Any:
         except kvswap.SwapError as error:
             child = str(error)
         return {"parent": parent, "child": child}
-
-
-def in_sub_interpreter() -> Any:
-    """kvswap in another interpreter of the process, where Python can make one."""
-    driver = CudaDriver()
-    before = _swap(driver)
-    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
-    interpreters: Any = importlib.import_module(name)
-    code = (
-        "import sys\n"
-        f"sys.path[:] = {sys.path!r}\n"
-        "try:\n"
-        "    import kvswap\n"
-        "    text = 'imported ' + kvswap.__version__ + str(kvswap.driver_info().usable)\n"
-        "except ImportError as error:\n"
-        "    text = 'ImportError: ' + str(error)\n"
-        f"open({os.environ['OUTCOME']!r}, 'w').write(text)\n"
-    )
-    identifier = interpreters.create()
-    problem = interpreters.run_string(identifier, code)
-    interpreters.destroy(identifier)
-    with open(os.environ["OUTCOME"], encoding="utf-8") as outcome:
-        text = outcome.read()
-    return {
-        "before": before,
-        "problem": repr(problem) if problem else None,
-        "outcome": text,
-        "after": _swap(driver),
-    }

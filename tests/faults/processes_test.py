@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import subprocess
 import sys
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 import kvswap_sim
 from tests import child_process
+from tests.faults.sub_interpreters import check_refused
 
 _NOT_INITIALISED = "CUDA is not initialised in this process (or it was forked"
 # A program that hangs fails its test.
@@ -41,6 +41,33 @@ def test_fork_after_first_use() -> None:
     for name in ("child", "other_engine"):
         assert outcome[name].startswith("SwapError: "), outcome
         assert _NOT_INITIALISED in outcome[name]
+
+
+@pytest.mark.parametrize("lets_go", [False, True])
+def test_fork_with_pools_and_tickets_alive(lets_go: bool) -> None:
+    """The child is told that it has no CUDA, and ends in peace; what it inherited stays
+    the parent's, which goes on."""
+    outcome = _run("fork_with_pools_alive", lets_go)
+    not_initialised = "SwapError 3"
+    assert outcome.pop("child") == {
+        "status": 0,
+        "error": "",
+        "outcome": {
+            "done": not_initialised,
+            "wait": not_initialised,
+            "wait_stream": not_initialised,
+            "copy": not_initialised,
+            "pinned_pool": not_initialised,
+            "invalidate": not_initialised,
+        },
+    }
+    assert outcome == {
+        "is_alive": True,
+        "registrations": 4,
+        "right": True,
+        "violations": [],
+        "later": True,
+    }
 
 
 def test_fork_while_threads_swap() -> None:
@@ -96,10 +123,18 @@ def test_the_end_of_a_program(function: str) -> None:
     assert program.stderr == ""
 
 
-def test_a_sub_interpreter_is_refused(tmp_path: pathlib.Path) -> None:
-    """By an ImportError that says so, not by waiting for ever."""
-    outcome = _run("in_sub_interpreter", OUTCOME=str(tmp_path / "outcome"))
-    assert outcome["before"] and outcome["after"]
-    assert outcome["problem"] is None
-    assert outcome["outcome"].startswith("ImportError: "), outcome
-    assert "interpreter" in outcome["outcome"]
+def test_sub_interpreters_are_refused() -> None:
+    """By an ImportError that says so, not by waiting for ever, before and after the main
+    interpreter has imported kvswap, on any thread. Other Pythons: //tests/wheel."""
+    program = subprocess.run(
+        [sys.executable, "-m", "tests.faults.sub_interpreters"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    check_refused(program)

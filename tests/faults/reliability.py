@@ -167,6 +167,7 @@ SUITES: dict[str, Callable[[argparse.Namespace], Row]] = {
     "processes": _pytest(
         "processes", ": fork, exec, exit, sub-interpreters", "processes_test"
     ),
+    "signals": _pytest("signals", "", "interrupts_test"),
     "recovery": _pytest("recovery by name", "", "recovery_test"),
     "properties": _properties,
     "soak": _soak,

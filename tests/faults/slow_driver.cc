@@ -1,9 +1,15 @@
 // A driver that takes its time over what a context needs once: the simulated
 // driver that SLOW_DRIVER_OF names, with a pause before its functions that load
 // modules and create streams. A race for the first use then really is one.
+//
+// With SLOW_DRIVER_SIGNAL, the number of a signal, there is no pause: the
+// calling thread gets that signal in the function, in the middle of a call of
+// kvswap.
 
 #include <dlfcn.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,13 +25,22 @@ constexpr useconds_t kPause = 20000;
 abi::ModuleLoadData_v2000 load_module;
 abi::StreamCreate_v2000 create_stream;
 
+void Pause() {
+  const char* signal = std::getenv("SLOW_DRIVER_SIGNAL");
+  if (signal != nullptr) {
+    std::raise(std::atoi(signal));
+  } else {
+    usleep(kPause);
+  }
+}
+
 abi::Result SlowModuleLoadData(abi::Module* module, const void* image) {
-  usleep(kPause);
+  Pause();
   return load_module(module, image);
 }
 
 abi::Result SlowStreamCreate(abi::Stream* stream, unsigned int flags) {
-  usleep(kPause);
+  Pause();
   return create_stream(stream, flags);
 }
 

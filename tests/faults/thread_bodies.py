@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 import kvswap
+from kvswap import in_flight
 from kvswap.testing import cuda_driver
 from kvswap.testing.cuda_driver import CudaDriver
 from kvswap_sim import Simulator
@@ -129,53 +130,114 @@ def swap_on_threads(streams: str, devices: int, threads: int, rounds: int) -> An
     }
 
 
-def first_use_raced(threads: int) -> Any:
-    """The first call of a process, by all threads at once."""
+def first_use_raced(threads: int, devices: int) -> Any:
+    """The first call of a process, by all threads at once; they take GPUs in turn."""
     # kvswap may have a slower way to the same driver.
     path = os.environ.get("SLOW_DRIVER_OF") or os.environ["KVSWAP_LIBCUDA"]
     driver, simulator = CudaDriver(path), Simulator(path=path)
+    contexts = [driver.retain_primary(number) for number in range(devices)]
+    offloads, streams = [], []
+    for number in range(threads):
+        with contexts[number % devices].current():
+            offloads.append(Offload(driver, number))
+            streams.append(driver.stream(non_blocking=True))
+    for offload in offloads:
+        offload.reset()
+    before = simulator.live()
+    simulator.clear_trace()
+
+    def work(number: int) -> bool:
+        # Each GPU meets every kind of stream with every engine.
+        turn = number // devices
+        stream: Any = (streams[number], 0, 1, 2)[turn % 4]
+        engine = _ENGINES[turn % len(_ENGINES)]
+        with contexts[number % devices].current():
+            offloads[number].into(stream, engine)
+            offloads[number].out_of(stream, engine)
+            driver.synchronize_stream(stream)
+        return offloads[number].is_back()
+
+    right = _run_threads(threads, work)
+    calls = Counter(call.name for call in simulator.trace())
+    lookups = Counter(
+        call.arguments["symbol"] for call in simulator.trace("cuGetProcAddress")
+    )
+    after = simulator.live()
+    return {
+        "right": sum(right),
+        "most_lookups_of_a_function": max(lookups.values()),
+        "modules": after["modules"] - before["modules"],
+        "streams": after["streams"] - before["streams"],
+        "events": after["events"] - before["events"],
+        "module_loads": calls["cuModuleLoadData"],
+        "violations": simulator.violations(),
+    }
+
+
+def threads_that_end(rounds: int, threads: int) -> Any:
+    """Threads submit on their own streams and end; the copies are still to run."""
+    driver, simulator = CudaDriver(), Simulator()
     with driver.primary_context() as context:
         offloads = [Offload(driver, number) for number in range(threads)]
-        streams = [driver.stream(non_blocking=True) for _ in range(threads)]
-        for offload in offloads:
-            offload.reset()
-        before = simulator.live()
-        simulator.clear_trace()
 
-        def work(number: int) -> bool:
-            stream: Any = (streams[number], 0, 1, 2)[number % 4]
+        def work(number: int, tickets: list[kvswap.Ticket]) -> None:
+            offload = offloads[number]
             engine = _ENGINES[number % len(_ENGINES)]
             with context.current():
-                offloads[number].into(stream, engine)
-                offloads[number].out_of(stream, engine)
-                driver.synchronize_stream(stream)
-            return offloads[number].is_back()
+                offload.into(2, engine)
+                offload.out_of(2, engine)
+                # Its events come behind the copies.
+                pool = kvswap.BlockPool.from_regions(
+                    [(offload.device.address, _BLOCK, _BLOCK)], _COUNT, device=0
+                )
+                tickets.append(
+                    kvswap.copy_blocks(pool, pool, [(0, 1)], stream=2, engine=engine)
+                )
 
-        right = _run_threads(threads, work)
-        calls = Counter(call.name for call in simulator.trace())
-        lookups = Counter(
-            call.arguments["symbol"] for call in simulator.trace("cuGetProcAddress")
-        )
+        simulator.hold()
+        wrong = pending = 0
+        live: dict[str, int] = {}
+        for round_number in range(rounds):
+            for offload in offloads:
+                offload.reset()
+            tickets: list[kvswap.Ticket] = []
+            for number in range(threads):
+                # One after the other: each has ended before the next begins.
+                thread = threading.Thread(target=work, args=(number, tickets))
+                thread.start()
+                thread.join()
+            pending += simulator.pending() != 0
+            for ticket, offload in zip(tickets, offloads, strict=True):
+                ticket.wait()
+                wrong += not offload.is_back()
+            tickets.clear()
+            del ticket
+            in_flight.release_done()
+            driver.synchronize()
+            while in_flight.count():
+                in_flight.release_done()
+            if round_number == 0:
+                live = simulator.live()
         after = simulator.live()
         return {
-            "right": sum(right),
-            "most_lookups_of_a_function": max(lookups.values()),
-            "modules": after["modules"] - before["modules"],
-            "streams": after["streams"] - before["streams"],
-            "events": after["events"] - before["events"],
-            "module_loads": calls["cuModuleLoadData"],
+            "wrong": wrong,
+            "rounds_with_work_left": pending,
+            "grown": {k: n - live[k] for k, n in after.items() if n > live[k]},
             "violations": simulator.violations(),
         }
 
 
-def capture_beside(capturing: str, other: str, mode: int, rounds: int) -> Any:
+def capture_beside(
+    capturing: str, other: str, mode: int, rounds: int, other_device: int = 0
+) -> Any:
     """A swap is captured on one thread while another one swaps.
 
     Args:
-        capturing: the kind of the stream that captures.
+        capturing: the kind of the stream that captures, on GPU 0.
         other: the kind of the stream that the other thread swaps on.
         mode: of the capture.
         rounds: how often.
+        other_device: the GPU of that stream.
     """
     driver, simulator = CudaDriver(), Simulator()
 
@@ -184,9 +246,14 @@ def capture_beside(capturing: str, other: str, mode: int, rounds: int) -> Any:
             return _HANDLES[kind]
         return driver.stream(non_blocking=kind == "non_blocking")
 
-    with driver.primary_context() as context:
-        captured, swapped = Offload(driver, 1), Offload(driver, 2)
-        streams = stream_of(capturing), stream_of(other)
+    with (
+        driver.primary_context() as context,
+        driver.primary_context(other_device) as others,
+    ):
+        with context.current():
+            captured, captures = Offload(driver, 1), stream_of(capturing)
+        swapped = Offload(driver, 2)
+        streams = captures, stream_of(other)
         captured.reset()
         begun, done = threading.Event(), threading.Event()
         outcome: dict[str, Any] = {"errors": [], "wrong": 0}
@@ -224,7 +291,8 @@ def capture_beside(capturing: str, other: str, mode: int, rounds: int) -> Any:
                     )
         done.set()
         thread.join(timeout=60)
-        driver.synchronize()
+        others.synchronize()
+        context.synchronize()
         outcome["wrong"] = int(not outcome["errors"] and not swapped.is_back())
         outcome["submitted"] = submitted
         outcome["is_alive"] = thread.is_alive()
@@ -232,7 +300,12 @@ def capture_beside(capturing: str, other: str, mode: int, rounds: int) -> Any:
     return outcome
 
 
-def captures_beside(capturing: str, mode: int, rounds: int) -> dict[str, Any]:
+def captures_beside(
+    capturing: str, mode: int, rounds: int, other_device: int = 0
+) -> dict[str, Any]:
     """capture_beside for each kind of stream that another thread may swap on."""
     kinds = ("null", "legacy", "per_thread", "blocking", "non_blocking")
-    return {kind: capture_beside(capturing, kind, mode, rounds) for kind in kinds}
+    return {
+        kind: capture_beside(capturing, kind, mode, rounds, other_device)
+        for kind in kinds
+    }

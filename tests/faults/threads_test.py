@@ -51,18 +51,51 @@ def test_many_threads(streams: str, devices: int) -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(2 * _TIMES))
-def test_first_use_raced_by_64_threads(seed: int) -> None:
-    """The driver is looked up once, kernels are loaded and the bridge is opened once."""
-    assert _run("first_use_raced", 64, seed=seed, slow=True) == {
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("seed", range(_TIMES))
+def test_first_use_raced_by_64_threads(seed: int, devices: int) -> None:
+    """The driver is looked up once; on each GPU kernels are loaded and the bridge is
+    opened once."""
+    assert _run(
+        "first_use_raced", 64, devices, devices=devices, seed=seed, slow=True
+    ) == {
         "right": 64,
         "most_lookups_of_a_function": 1,
-        "modules": 2,
-        "module_loads": 2,
-        "streams": 1,
-        "events": 2,
+        "modules": 2 * devices,
+        "module_loads": 2 * devices,
+        "streams": devices,
+        "events": 2 * devices,
         "violations": [],
     }
+
+
+def test_threads_that_end_while_their_stream_copies() -> None:
+    assert _run("threads_that_end", 3, 10 * _TIMES) == {
+        "wrong": 0,
+        "rounds_with_work_left": 3,
+        "grown": {},
+        "violations": [],
+    }
+
+
+@pytest.mark.parametrize("capturing", ["per_thread", "blocking", "non_blocking"])
+def test_a_capture_while_others_swap_on_another_gpu(capturing: str) -> None:
+    """No stream of another GPU's context has to do with the capture."""
+    mode = cuda_driver.CAPTURE_GLOBAL
+    outcomes = _run("captures_beside", capturing, mode, 5, 1, devices=2)
+    assert isinstance(outcomes, dict)
+    assert len(outcomes) == 5
+    for other, outcome in outcomes.items():
+        assert outcome.pop("nodes") > 0
+        assert outcome == {
+            "errors": [],
+            "submitted": 10 * 24,
+            "wrong": 0,
+            "status": cuda_driver.CAPTURE_STATUS_ACTIVE,
+            "captured": True,
+            "is_alive": False,
+            "violations": [],
+        }, other
 
 
 @pytest.mark.parametrize("mode", _MODES)

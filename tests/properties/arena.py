@@ -25,6 +25,8 @@ _LAST_REGISTERED = 5003
 _HOST_BYTES = 3 * _PAGE
 # Around the border of two mappings.
 _WINDOW = 4096
+# What a program without the driver writes, byte by byte.
+_OF_HOST = ("registered", "pageable", "read_only", "locked")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Range:
         end: one past the last.
         kind: "device", "pinned", "managed" or "pageable".
         device: whose memory it is; None: the host's.
-        writable: whether the driver writes to it.
+        writable: whether it may be written.
+        mapped_for: the GPUs that have access to a mapping; None: it is none.
         borders: inside of it, where copies of the driver are split or go across.
     """
 
@@ -45,6 +48,7 @@ class Range:
     kind: str
     device: int | None = None
     writable: bool = True
+    mapped_for: tuple[int, ...] | None = None
     borders: tuple[int, ...] = ()
 
 
@@ -78,8 +82,8 @@ class Arena:
     """All areas.
 
     Attributes:
-        areas: those that calls of GPU 0 use.
-        other: memory of GPU 1.
+        host: host and managed memory.
+        device: memory of each GPU.
         wall: an address that is no memory, behind the end of pageable memory.
     """
 
@@ -90,22 +94,44 @@ class Arena:
         second = self._keep(driver.device_memory(_DEVICE_BYTES))
         pinned = self._keep(driver.pinned_memory(_PINNED_BYTES))
         managed = self._keep(driver.managed_memory(_PINNED_BYTES))
-        self.areas = [
-            _whole("device", device.address, device.size, "device", 0),
-            _whole("device_2", second.address, second.size, "device", 0),
+        pageable = self._pageable()
+        self.wall = pageable.address + pageable.size
+        self.host = [
             _whole("pinned", pinned.address, pinned.size, "pinned"),
             _whole("managed", managed.address, managed.size, "managed", 0),
             self._registered(driver),
             self._read_only(driver),
-            self._pageable(),
+            pageable,
+            self._locked(),
+        ]
+        with driver.primary_context(1):
+            other = self._keep(driver.device_memory(_DEVICE_BYTES))
+        self.device = [
+            [
+                _whole("device", device.address, device.size, "device", 0),
+                _whole("device_2", second.address, second.size, "device", 0),
+            ],
+            [_whole("other_device", other.address, other.size, "device", 1)],
         ]
         if driver.version() >= 12000:
-            self.areas.append(self._mapped(driver))
-        with driver.primary_context(1):
-            far = self._keep(driver.device_memory(_DEVICE_BYTES))
-        self.other = _whole("other_device", far.address, far.size, "device", 1)
-        self._all = [*self.areas, self.other]
-        self.wall = self.areas[6].address + self.areas[6].size
+            self.device[0] += [
+                self._mapped(driver, "mapped", 0, (0,)),
+                self._mapped(driver, "mapped_to_read", 0, (0,), read_only=True),
+            ]
+            self.device[1] += [
+                self._mapped(driver, "mapped_for_both", 1, (0, 1)),
+                self._mapped(driver, "mapped_for_other", 1, (1,)),
+            ]
+        self._all = [*self.host, *self.device[0], *self.device[1]]
+
+    def areas_of(self, device: int) -> list[Area]:
+        """What calls whose device memory is one GPU's may use."""
+        return [*self.device[device], *self.host]
+
+    @property
+    def all(self) -> list[Area]:
+        """Every area."""
+        return self._all
 
     def _keep(self, owner: Any) -> Any:
         self._owners.append(owner)
@@ -145,20 +171,42 @@ class Arena:
         assert _LIBC.mprotect(wall, _PAGE, 0) == 0
         return _whole("pageable", address, 3 * _PAGE, "pageable")
 
-    def _mapped(self, driver: CudaDriver) -> Area:
+    def _locked(self) -> Area:
+        """A page that the host itself may only read."""
+        address = self._host(_PAGE)
+        memory = Range(address, address + _PAGE, "pageable", writable=False)
+        return _area("locked", address, _PAGE, memory)
+
+    def _mapped(
+        self,
+        driver: CudaDriver,
+        name: str,
+        device: int,
+        mapped_for: tuple[int, ...],
+        *,
+        read_only: bool = False,
+    ) -> Area:
         granularity = driver.mapping_granularity()
         virtual = self._keep(driver.virtual_memory(3 * granularity))
         for piece in (0, 1):
-            virtual.map(piece * granularity, granularity, 0)
+            virtual.map(
+                piece * granularity,
+                granularity,
+                device,
+                mapped_for,
+                read_only=read_only,
+            )
         border = virtual.address + granularity
         memory = Range(
             virtual.address,
             border + granularity,
             "device",
-            0,
+            device,
+            writable=not read_only,
+            mapped_for=mapped_for,
             borders=(border,),
         )
-        return _area("mapped", border - _WINDOW, 2 * _WINDOW, memory)
+        return _area(name, border - _WINDOW, 2 * _WINDOW, memory)
 
     def fill(self, seed: int) -> None:
         """Gives every area new bytes."""
@@ -168,14 +216,18 @@ class Arena:
             self._write(area)
 
     def _write(self, area: Area) -> None:
-        if area.name in ("registered", "pageable", "read_only"):
+        if area.name in _OF_HOST:
+            if area.name == "locked":
+                _protect(area, mmap.PROT_READ | mmap.PROT_WRITE)
             ctypes.memmove(area.address, bytes(area.model), area.size)
+            if area.name == "locked":
+                _protect(area, mmap.PROT_READ)
         else:
             self._simulator.poke(area.address, bytes(area.model))
 
     def read(self, area: Area) -> bytes:
         """What an area holds."""
-        if area.name in ("registered", "pageable", "read_only"):
+        if area.name in _OF_HOST:
             return ctypes.string_at(area.address, area.size)
         return self._simulator.peek(area.address, area.size)
 
@@ -196,6 +248,26 @@ class Arena:
                 return area
         return None
 
+    def states(self, source: int, destination: int, size: int) -> tuple[bool, bool]:
+        """Whether a destination is as before a copy, and whether as after it."""
+        from_, to = self.area_at(source), self.area_at(destination)
+        assert from_ is not None and to is not None
+        part = slice(destination - to.address, destination - to.address + size)
+        now = self.read(to)[part]
+        start = source - from_.address
+        return now == to.model[part], now == from_.model[start : start + size]
+
+    def take_over(self, source: int, destination: int, size: int) -> None:
+        """Lets the model be as a copy that was made in part left its destination."""
+        from_, to = self.area_at(source), self.area_at(destination)
+        assert from_ is not None and to is not None
+        part = slice(destination - to.address, destination - to.address + size)
+        content = from_.model[source - from_.address :][:size]
+        now = self.read(to)[part]
+        for byte, old, new in zip(now, to.model[part], content, strict=True):
+            assert byte in (old, new)
+        to.model[part] = now
+
     def copy(self, source: int, destination: int, size: int) -> None:
         """What memcpy does, in the model."""
         from_, to = self.area_at(source), self.area_at(destination)
@@ -204,6 +276,10 @@ class Arena:
         content = from_.model[start : start + size]
         assert len(content) == size
         to.model[destination - to.address : destination - to.address + size] = content
+
+
+def _protect(area: Area, protection: int) -> None:
+    assert _LIBC.mprotect(area.address, area.size, protection) == 0
 
 
 def _area(name: str, address: int, size: int, *ranges: Range) -> Area:

@@ -32,6 +32,19 @@ class Fault:
     index: int
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a call's copies run.
+
+    Attributes:
+        device: the GPU of the context.
+        has_peers: whether that of GPU 0 has access to the memory of GPU 1.
+    """
+
+    device: int
+    has_peers: bool
+
+
 class Model:
     """The rules, for a driver and its memory.
 
@@ -41,8 +54,7 @@ class Model:
     """
 
     def __init__(self, arena: Arena, version: int) -> None:
-        self._ranges = [r for area in arena.areas for r in area.ranges]
-        self._ranges += arena.other.ranges
+        self._ranges = [r for area in arena.all for r in area.ranges]
         self._version = version
 
     def range_at(self, address: int) -> Range | None:
@@ -55,14 +67,22 @@ class Model:
     def fault(self, copies: Sequence[Copy]) -> Fault | None:
         """The first one, in the order in which checks are promised."""
         kept = [(i, copy) for i, copy in enumerate(copies) if copy.size != 0]
+        # Negative numbers are those of the first array that has one.
+        for name in ("source", "destination", "size"):
+            for index, copy in kept:
+                if getattr(copy, name) < 0:
+                    return Fault("argument", index)
         for index, copy in kept:
-            if copy.source <= 0 or copy.destination <= 0 or copy.size < 0:
+            if copy.source == 0 or copy.destination == 0:
                 return Fault("argument", index)
         device: int | None = None
         for index, copy in kept:
             for address in (copy.source, copy.destination):
                 memory = self.range_at(address)
                 if memory is None or address + copy.size > memory.end:
+                    return Fault("memory", index)
+                is_written = address == copy.destination
+                if memory.kind == "pageable" and is_written and not memory.writable:
                     return Fault("memory", index)
                 if memory.kind != "device":
                     continue
@@ -86,21 +106,57 @@ class Model:
             return "bridge"
         return "loop"
 
-    def reached(self, copy: Copy) -> bool:
-        """Whether a kernel on GPU 0 may make a copy."""
-        ranges = self.range_at(copy.source), self.range_at(copy.destination)
-        return self._version >= 12000 and all(
-            memory is not None and memory.kind != "pageable" and memory.device != 1
-            for memory in ranges
+    def place(self, copies: Sequence[Copy], stream: str, has_peers: bool) -> Place:
+        """Where copies that have no fault run."""
+        if stream not in (*_LEGACY, "per_thread"):
+            return Place(0, has_peers)
+        for copy in copies:
+            for address in (copy.source, copy.destination):
+                memory = self.range_at(address)
+                if memory is not None and memory.kind == "device":
+                    assert memory.device is not None
+                    return Place(memory.device, has_peers)
+        # Host and managed memory is every GPU's.
+        return Place(0, has_peers)
+
+    def reached(self, copy: Copy, place: Place) -> bool:
+        """Whether a kernel may make a copy."""
+        destination = self.range_at(copy.destination)
+        assert destination is not None
+        return (
+            self._version >= 12000
+            and destination.writable
+            and self._touched(copy.source, place)
+            and self._touched(copy.destination, place)
         )
 
+    def _touched(self, address: int, place: Place) -> bool:
+        memory = self.range_at(address)
+        assert memory is not None
+        if memory.mapped_for is not None:
+            return place.device in memory.mapped_for
+        if memory.kind == "device" and memory.device != place.device:
+            return place.has_peers
+        return memory.kind != "pageable"
+
+    def driver_refuses(self, copy: Copy, place: Place) -> bool:
+        """Whether the driver alone knows that a copy cannot be."""
+        for address in (copy.source, copy.destination):
+            memory = self.range_at(address)
+            assert memory is not None
+            if address == copy.destination and not memory.writable:
+                return True
+            if memory.mapped_for is not None and place.device not in memory.mapped_for:
+                return True
+        return False
+
     def engines(
-        self, copies: Sequence[Copy], stream: str, engine: str
+        self, copies: Sequence[Copy], stream: str, engine: str, place: Place
     ) -> dict[str, int]:
         """How many copies each engine makes, for an engine that is named."""
         by_kernel = 0
         if engine == "kernel":
-            by_kernel = sum(self.reached(copy) for copy in copies)
+            by_kernel = sum(self.reached(copy, place) for copy in copies)
         found = {"kernel": by_kernel}
         found[self.copy_engine(stream, engine)] = len(copies) - by_kernel
         return {name: count for name, count in found.items() if count != 0}

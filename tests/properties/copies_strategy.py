@@ -29,6 +29,10 @@ _BULK: dict[str, Any] = {
     "stages": 2,
     "stage_bytes": 256,
 }
+# What calls are about: anything on one GPU; memory of GPU 1 on streams of GPU 0, with and
+# without peer access; some memory that the driver refuses to write, or to touch at all.
+ABOUT = ("all", "peers", "no_peers", "refused")
+
 # Policies of calls with engine "auto"; None: the one that kvswap brings along.
 _POLICIES: tuple[list[dict[str, Any]] | None, ...] = (
     None,
@@ -74,6 +78,8 @@ class Call:
     content: int
     hold: bool
     current: int
+    device: int
+    has_peers: bool
 
     def options(self) -> dict[str, Any]:
         """The keyword arguments, without the stream."""
@@ -96,9 +102,7 @@ class _Claims:
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
-        self._bytes = {
-            area.name: bytearray(area.size) for area in (*arena.areas, arena.other)
-        }
+        self._bytes = {area.name: bytearray(area.size) for area in arena.all}
 
     def take(self, copy: Copy) -> bool:
         """Claims both sides; False: it would depend on another one."""
@@ -140,9 +144,42 @@ def _address(
 
 
 @st.composite
-def calls(draw: st.DrawFn, arena: Arena) -> Call:
-    """Calls whose copies are independent of each other, some of them at fault."""
-    sources = [(area, r) for area in arena.areas for r in area.ranges]
+def _refused(draw: st.DrawFn, arena: Arena, device: int) -> tuple[Copy, int]:
+    """A copy that is refused, by the driver if not by kvswap, and a position for it."""
+    everything = [(area, r) for area in arena.areas_of(device) for r in area.ranges]
+    usable = [each for each in everything if _is_for(each[1], 0) and each[1].writable]
+    sides = [draw(st.sampled_from(usable)), draw(st.sampled_from(usable))]
+    closed = [each for each in everything if not _is_for(each[1], 0)]
+    is_closed = draw(st.booleans())
+    if closed and is_closed:
+        sides[draw(st.integers(0, 1))] = draw(st.sampled_from(closed))
+    else:
+        locked = [each for each in everything if not each[1].writable]
+        sides[1] = draw(st.sampled_from(locked))
+    size = draw(st.integers(1, 900))
+    source, destination = (
+        _address(side, "any", size, draw(st.integers(0, 1 << 16)), 0) for side in sides
+    )
+    return Copy(source, destination, size), draw(st.integers(0, 5000))
+
+
+@st.composite
+def calls(draw: st.DrawFn, arena: Arena, about: str = "all") -> Call:
+    """Calls whose copies are independent of each other, some of them at fault.
+
+    Args:
+        draw: given by hypothesis.
+        arena: the memory.
+        about: one of ABOUT.
+    """
+    device = 0 if about == "all" else 1
+    if about == "refused":
+        device = draw(st.integers(0, 1))
+    everything = [(area, r) for area in arena.areas_of(device) for r in area.ranges]
+    sources = [(area, r) for area, r in everything if _is_for(r, 0)]
+    if about in ("peers", "no_peers"):
+        # Most copies have a side there.
+        sources = 3 * [each for each in sources if each[1].device == 1] + sources
     destinations = [(area, r) for area, r in sources if r.writable]
     claims = _Claims(arena)
     copies: list[Copy] = []
@@ -157,7 +194,7 @@ def calls(draw: st.DrawFn, arena: Arena) -> Call:
     )
     source_end = destination_end = 0
     for from_, to, size, from_place, to_place, from_number, to_number in draw(
-        st.lists(singles, max_size=14)
+        st.lists(singles, min_size=int(about != "all"), max_size=14)
     ):
         # Neighbours are so on both sides mostly, and now and then on one.
         if "next" in (from_place, to_place) and from_number % 4:
@@ -187,6 +224,12 @@ def calls(draw: st.DrawFn, arena: Arena) -> Call:
         )
     ):
         copies += _many(arena, claims, from_, to, size, gap, count, seed)
+    if about == "refused":
+        for copy, position in draw(
+            st.lists(_refused(arena, device), min_size=1, max_size=3)
+        ):
+            if _fits(arena, copy, may_be_refused=True) and claims.take(copy):
+                copies.insert(position % (len(copies) + 1), copy)
     for kind, position, number in draw(
         st.lists(
             st.tuples(
@@ -194,40 +237,57 @@ def calls(draw: st.DrawFn, arena: Arena) -> Call:
             ),
             max_size=2,
         )
-        if draw(st.integers(0, 2)) == 0
+        if about == "all" and draw(st.integers(0, 2)) == 0
         else st.just([])
     ):
         if copies:
             position %= len(copies)
-            copies[position] = _spoilt(arena, copies[position], kind, number)
-    named = draw(st.booleans())
+            other = arena.device[1 - device][0].address
+            copies[position] = _spoilt(arena, copies[position], kind, number, other)
+    # Kernels are what such memory matters to most.
+    is_for_kernels = about != "all"
+    named = is_for_kernels or draw(st.booleans())
     return Call(
         copies=copies,
         stream=draw(st.sampled_from(STREAMS)),
-        engine=draw(st.sampled_from(ENGINES)),
+        engine=draw(
+            st.sampled_from(
+                (*ENGINES, "kernel", "kernel") if is_for_kernels else ENGINES
+            )
+        ),
         src_access=draw(
-            st.sampled_from(["stream", "stream", "stream", "any", "during_api_call"])
+            st.sampled_from(
+                ["stream", "stream", "stream", "any"]
+                + (["during_api_call"] if about == "all" else [])
+            )
         ),
         max_batch=draw(st.sampled_from([None, 1, 2, 3, 7, 128, 40000])),
         priority=draw(st.sampled_from(["throughput", "compute"])),
-        strict=draw(st.integers(0, 5)) == 5,
+        strict=about == "all" and draw(st.integers(0, 5)) == 5,
         prefer_overlap=draw(st.booleans()),
         policy=draw(st.integers(0, len(_POLICIES) - 1)) if named else 0,
         seed=draw(st.integers(1, 1 << 20)),
         content=draw(st.integers(0, 9)),
         hold=draw(st.booleans()),
         current=draw(st.sampled_from([0, 0, 0, 1])),
+        device=device,
+        has_peers=about == "peers",
     )
 
 
-def _fits(arena: Arena, copy: Copy) -> bool:
+def _is_for(memory: Range, device: int) -> bool:
+    """Whether a GPU may use memory, if not perhaps write it."""
+    return memory.mapped_for is None or device in memory.mapped_for
+
+
+def _fits(arena: Arena, copy: Copy, may_be_refused: bool = False) -> bool:
     """Whether both sides lie inside one range each, and are written where allowed."""
     for address, is_written in ((copy.source, False), (copy.destination, True)):
         area = arena.area_at(address)
         memory = None if area is None else area.range_at(address)
         if memory is None or address + copy.size > memory.end:
             return False
-        if is_written and not memory.writable:
+        if is_written and not memory.writable and not may_be_refused:
             return False
     return True
 
@@ -256,8 +316,16 @@ def _many(
     return found
 
 
-def _spoilt(arena: Arena, copy: Copy, kind: str, number: int) -> Copy:
-    """The copy with a fault, at the byte behind an end at least."""
+def _spoilt(arena: Arena, copy: Copy, kind: str, number: int, other: int) -> Copy:
+    """The copy with a fault, at the byte behind an end at least.
+
+    Args:
+        arena: the memory.
+        copy: it, without a fault.
+        kind: of the fault.
+        number: how far.
+        other: where memory of another GPU begins.
+    """
     if copy.size == 0 and kind == "other_device":
         return copy
     source, destination, size = copy.source, copy.destination, max(copy.size, 1)
@@ -287,7 +355,7 @@ def _spoilt(arena: Arena, copy: Copy, kind: str, number: int) -> Copy:
         case "end_destination" if end is not None:
             destination = end - size + number
         case "other_device":
-            source, size = arena.other.address + number, min(size, 900)
+            source, size = other + number, min(size, 900)
     return Copy(source, destination, size)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.sub_interpreters import check_refused
 from tests.wheel.environments import Environment
 from tests.wheel.wheel_files import Wheel, built_wheels
 
@@ -61,6 +62,26 @@ print("end", flush=True)
 """
     for _ in range(5):
         assert environment.run("-c", threads).splitlines() == ["end"]
+
+
+@pytest.mark.parametrize("version", INTERPRETERS)
+def test_sub_interpreters_are_refused(version: str, tmp_path: Path) -> None:
+    """Of every kind that the Python can make; from 3.12 on some have a GIL of their own."""
+    environment = Environment(tmp_path / "environment", INTERPRETERS[version])
+    environment.copy_distribution("absl-py")
+    wheel = WHEELS["cp" + version.replace(".", "")]
+    environment.install(SIM_WHEEL.path, wheel.path)
+    program = subprocess.run(
+        [environment.python, "-I", os.path.abspath(os.environ["SUB_INTERPRETERS"])],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    seen = check_refused(program)
+    kinds = 2 if tuple(map(int, version.split("."))) >= (3, 12) else 1
+    assert len(seen) == kinds
 
 
 def test_wheels_of_other_pythons_are_refused(tmp_path: Path) -> None:

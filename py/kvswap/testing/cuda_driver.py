@@ -55,6 +55,7 @@ _STREAM_NON_BLOCKING = 1
 _MEM_ATTACH_GLOBAL = 1
 _ALLOCATION_PINNED = 1
 _LOCATION_DEVICE = 1
+_ACCESS_READ = 1
 _ACCESS_READ_WRITE = 3
 
 # CUpointer_attribute: its number, and the type of its value.
@@ -84,10 +85,14 @@ class CudaError(RuntimeError):
     """
 
     def __init__(self, function: str, code: int, name: str) -> None:
-        super().__init__(f"{function}: {name} ({code})")
+        # All arguments: pickle makes the exception anew of what is kept as such.
+        super().__init__(function, code, name)
         self.function = function
         self.code = code
         self.name = name
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.name} ({self.code})"
 
 
 class BatchError(CudaError):
@@ -99,6 +104,7 @@ class BatchError(CudaError):
 
     def __init__(self, function: str, code: int, name: str, index: int | None) -> None:
         super().__init__(function, code, name)
+        self.args = (function, code, name, index)
         self.index = index
 
 
@@ -393,6 +399,8 @@ class VirtualMemory(_Owner):
         size: int,
         device: int,
         access: Sequence[int] | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
         """Puts new memory of a device at an offset.
 
@@ -401,6 +409,7 @@ class VirtualMemory(_Owner):
             size: in bytes.
             device: whose memory it is.
             access: the devices that may read and write it; None: that device.
+            read_only: they may only read it.
         """
         driver = self.driver
         properties = _device_properties(device)
@@ -431,7 +440,7 @@ class VirtualMemory(_Owner):
             for descriptor, ordinal in zip(descriptors, devices, strict=True):
                 descriptor.location.type = _LOCATION_DEVICE
                 descriptor.location.id = ordinal
-                descriptor.flags = _ACCESS_READ_WRITE
+                descriptor.flags = _ACCESS_READ if read_only else _ACCESS_READ_WRITE
             driver.call(
                 "cuMemSetAccess",
                 ctypes.c_uint64(self.address + offset),
@@ -581,6 +590,10 @@ class CudaDriver:
             ctypes.c_void_p(peer.handle),
             ctypes.c_uint(0),
         )
+
+    def disable_peer_access(self, peer: Context) -> None:
+        """Takes that back."""
+        self.call("cuCtxDisablePeerAccess", ctypes.c_void_p(peer.handle))
 
     def synchronize(self) -> None:
         """Waits for all work of the current context."""
