@@ -21,6 +21,7 @@ struct Library {
   std::string tried;       // a line for each name tried: the name, the outcome
 };
 
+// May throw std::bad_alloc.
 Library OpenDriverLibrary();
 
 }  // namespace kvswap::driver

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "csrc/engine/call_log.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/report.h"
 
@@ -52,7 +53,8 @@ LaunchShape ForcedShape(const PolicyInForce& policy, const Run& run,
 
 bool Plan::Make(const kvswap_options* options, kvswap_result* report) {
   if (!ReadSettings(options, copies_->KnownFlags(), &settings_, report) ||
-      !copies_->CheckArguments(settings_.flags, report)) {
+      !copies_->CheckArguments(settings_.flags, report) ||
+      !CheckHandle(stream_, report)) {
     return false;
   }
   report->dropped = copies_->dropped();
@@ -127,6 +129,7 @@ kvswap_reason Plan::WhyNoKernel() {
     return KVSWAP_REASON_NO_KERNEL_ENTRY;
   }
   if (kernels_ == nullptr) kernels_ = &state_->Kernels();
+  found_kernels_ = kernels_;
   return kernels_->reason;
 }
 
@@ -321,6 +324,11 @@ bool Plan::CheckStrict(kvswap_result* report) const {
               "the %s engine was asked for strictly and cannot run: %s. "
               "Nothing was submitted",
               EngineName(engine), ReasonText(reason));
+}
+
+void Plan::Log() const {
+  if (found_kernels_ == nullptr) return;
+  LogKernels(state_->device(), state_->compute_capability(), *found_kernels_);
 }
 
 bool Plan::End(kvswap_result* report) {
