@@ -135,6 +135,7 @@ class Ticket {
 // The GPU of the first region of either pool, for the choice of a stream.
 std::int32_t FindDevice(const kvswap_pool& source,
                         const kvswap_pool& destination) {
+  if (source.region_count == 0 || destination.region_count == 0) return -1;
   const void* sources[] = {source.regions[0].base};
   void* destinations[] = {destination.regions[0].base};
   const std::size_t sizes[] = {1};
@@ -145,8 +146,8 @@ std::int32_t FindDevice(const kvswap_pool& source,
   return device;
 }
 
-// `keep(ticket, kept)` is called where there is a ticket, before the pools can
-// be invalidated: what invalidates them waits for what is kept.
+// `keep((ticket, kept))` is called where there is a ticket, before the pools
+// can be invalidated: what invalidates them waits for what is kept.
 py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
                     py::handle stream, py::handle engine, py::handle src_access,
                     py::handle max_batch, py::handle strict,
@@ -167,7 +168,8 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   arguments.priority = priority;
   arguments.policy = policy;
   arguments.prefer_overlap = prefer_overlap;
-  kvswap_options options = MakeOptions(arguments);
+  CallOptions call_options = MakeOptions(arguments);
+  kvswap_options& options = call_options.options;
   if (check) options.flags |= KVSWAP_FLAG_CHECK;
   if (layers) options.flags |= KVSWAP_FLAG_LAYERS;
 
@@ -188,7 +190,7 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   py::object events = py::none();
   if (ticket != nullptr) {
     events = py::cast(std::make_unique<Ticket>(ticket));
-    keep(events, kept);
+    keep(py::make_tuple(events, kept));
   }
   const SwapResult submitted(result);
   range.End(submitted);

@@ -110,8 +110,8 @@ def _swap_pools(
     check: bool,
     layers: bool,
     ticket: bool,
-    keep: Callable[[_Ticket, tuple[object, ...]], None],
-    kept: tuple[object, ...],
+    keep: Callable[[tuple[_Ticket, tuple[Any, ...]]], None],
+    kept: tuple[Any, ...],
     /,
 ) -> tuple[SwapResult, _Ticket | None]: ...
 def _locate_buffer(buffer: object, /) -> tuple[int, int, bool]: ...

@@ -6,6 +6,7 @@ allocator (torch's caching one reuses it at once) while copies still run.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 # Events of a call, and its pools. What is left when the process ends is left to it.
 _calls: deque[tuple[_core._Ticket, tuple[Any, ...]]] = deque()
+
+# Keeps (events, objects) until the events have happened. No function of ours: one in
+# Python could be left at its start, by Ctrl-C, with copies under way and nothing kept.
+keep = _calls.append
 
 _ALL_LAYERS = -1
 
@@ -28,21 +33,19 @@ _NOTHING_RUNS = frozenset({4, 201, 214, 400, 700, 702, 709, *range(714, 720)})
 _LOOKED_AT = 4
 
 
-def keep(events: _core._Ticket, kept: tuple[Any, ...]) -> None:
-    """Keeps objects until the events have happened."""
-    release_done()
-    _calls.append((events, kept))
-
-
 def release_done() -> None:
     """Lets go of what some calls needed whose copies are done."""
     for _ in range(min(_LOOKED_AT, len(_calls))):
+        # It stays in until it is over: Ctrl-C can end this function anywhere.
         try:
-            entry = _calls.popleft()
-        except IndexError:  # another thread took it
+            entry = _calls[0]
+        except IndexError:  # another thread took the last one
             return
         if not _is_over(entry[0]):
-            _calls.append(entry)
+            _calls.rotate(-1)
+            continue
+        with contextlib.suppress(ValueError):  # another thread took it
+            _calls.remove(entry)
 
 
 def _is_over(events: _core._Ticket) -> bool:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pathlib
 import random
 import subprocess
 import sys
 import threading
+import types
 import weakref
+from typing import Any
 
 import pytest
 
 import kvswap
 import kvswap_sim
-from kvswap import in_flight
+from kvswap import in_flight, pool_swaps
 from kvswap.testing import cuda_driver
 from kvswap.testing.cuda_driver import CudaDriver, Stream
 from tests.pools.model import ModelPool, expected, make_pool
@@ -305,6 +308,59 @@ def test_memory_is_kept_until_the_copies_are_done(
     assert alive() is None
 
 
+def test_ctrl_c_lets_go_of_nothing_under_way(
+    simulator: kvswap_sim.Simulator,
+    pools: tuple[ModelPool, ModelPool],
+    stream: Stream,
+) -> None:
+    """Whenever it comes, what copies that were submitted need is kept."""
+    simulator.hold()
+    files = (in_flight.__file__, pool_swaps.__file__)
+    submitted = interrupts = 0
+    for moment in itertools.count(1):
+        left = moment
+
+        def trace(frame: types.FrameType, event: str, _argument: object) -> Any:
+            nonlocal left
+            if frame.f_code.co_filename not in files:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                left -= 1
+                if left == 0:
+                    raise KeyboardInterrupt
+            return trace
+
+        simulator.clear_trace()
+        former = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
+        except KeyboardInterrupt:
+            interrupts += 1
+        finally:
+            sys.settrace(former)
+        submitted += len(simulator.trace("cuEventRecord"))
+        assert in_flight.count() == submitted
+        if left > 0:
+            break
+    assert interrupts > 50
+    # While some are let go of.
+    for moment in itertools.count(1):
+        left = moment
+        sys.settrace(trace)
+        try:
+            in_flight.release_done()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(former)
+        assert in_flight.count() == submitted
+        if left > 0:
+            break
+    simulator.hold(False)
+
+
 def test_what_is_kept_does_not_grow(
     simulator: kvswap_sim.Simulator,
     driver: CudaDriver,
@@ -338,6 +394,16 @@ def test_invalidate_waits(
     gc.collect()
     assert alive() is None
     assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
+
+
+def test_a_number_that_is_no_stream(
+    pools: tuple[ModelPool, ModelPool], stream: Stream
+) -> None:
+    ticket = kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
+    with pytest.raises(ValueError, match="stream 35 is no stream's handle"):
+        ticket.wait_stream(35)
+    ticket.wait_stream(stream)
+    ticket.wait()
 
 
 @pytest.mark.parametrize("kind", [kvswap.Ticket, kvswap.Completion])
