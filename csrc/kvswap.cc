@@ -11,6 +11,7 @@
 #include "csrc/engine/kernel_info.h"
 #include "csrc/engine/memory_query.h"
 #include "csrc/engine/names.h"
+#include "csrc/engine/out_of_memory.h"
 #include "csrc/engine/plan.h"
 #include "csrc/engine/report.h"
 #include "csrc/engine/statistics.h"
@@ -67,6 +68,7 @@ void Run(const Descriptors& descriptors, void* stream,
       }
     }
     plan.End(report);
+    plan.Log();
   } catch (const std::bad_alloc&) {
     engine::Fail(report, KVSWAP_ERROR_OUT_OF_MEMORY,
                  "the host ran out of memory while planning %zu copies. "
@@ -89,6 +91,7 @@ int Write(const Structure& known, Structure* out) {
 using kvswap::driver::DriverTable;
 using kvswap::driver::EntryReport;
 using kvswap::driver::GetDriverTable;
+using kvswap::engine::WithoutThrowing;
 
 extern "C" {
 
@@ -137,51 +140,56 @@ int kvswap_find_device(const void* const* src_ptrs, void* const* dst_ptrs,
        (src_ptrs == nullptr || dst_ptrs == nullptr || sizes == nullptr))) {
     return KVSWAP_ERROR_INVALID_ARGUMENT;
   }
-  *device = kvswap::engine::FirstDevice(GetDriverTable(),
-                                        {src_ptrs, dst_ptrs, sizes, count});
-  return KVSWAP_OK;
+  *device = -1;
+  return WithoutThrowing([&] {
+    *device = kvswap::engine::FirstDevice(GetDriverTable(),
+                                          {src_ptrs, dst_ptrs, sizes, count});
+    return KVSWAP_OK;
+  });
 }
 
 int kvswap_get_driver_info(kvswap_driver_info* info) {
-  const DriverTable& table = GetDriverTable();
-  kvswap_driver_info known = KVSWAP_DRIVER_INFO_INIT;
-  known.usable = table.Usable() ? 1 : 0;
-  known.driver_version = table.version;
-  known.batch_available = table.MemcpyBatchAsync != nullptr ? 1 : 0;
-  known.toolkit_version = kvswap::abi::kToolkitVersion;
-  known.entry_count = table.entries.size();
-  known.path = table.library.path.c_str();
-  known.message = table.message.c_str();
-  known.tried = table.library.tried.c_str();
-  return kvswap::Write(known, info);
+  return WithoutThrowing([info] {
+    const DriverTable& table = GetDriverTable();
+    kvswap_driver_info known = KVSWAP_DRIVER_INFO_INIT;
+    known.usable = table.Usable() ? 1 : 0;
+    known.driver_version = table.version;
+    known.batch_available = table.MemcpyBatchAsync != nullptr ? 1 : 0;
+    known.toolkit_version = kvswap::abi::kToolkitVersion;
+    known.entry_count = table.entries.size();
+    known.path = table.library.path.c_str();
+    known.message = table.message.c_str();
+    known.tried = table.library.tried.c_str();
+    return kvswap::Write(known, info);
+  });
 }
 
 int kvswap_get_driver_entry(size_t position, kvswap_driver_entry* entry) {
-  const DriverTable& table = GetDriverTable();
-  if (position >= table.entries.size()) return KVSWAP_ERROR_INVALID_ARGUMENT;
-  const EntryReport& report = table.entries[position];
-  kvswap_driver_entry known = KVSWAP_DRIVER_ENTRY_INIT;
-  known.name = report.name.c_str();
-  known.version = report.version;
-  known.required = report.need == kvswap::driver::Need::kRequired ? 1 : 0;
-  known.present = report.answer.Found() ? 1 : 0;
-  known.cuda_error = report.answer.code;
-  known.query_status = report.answer.status;
-  known.message = report.message.c_str();
-  return kvswap::Write(known, entry);
+  return WithoutThrowing([position, entry]() -> int {
+    const DriverTable& table = GetDriverTable();
+    if (position >= table.entries.size()) return KVSWAP_ERROR_INVALID_ARGUMENT;
+    const EntryReport& report = table.entries[position];
+    kvswap_driver_entry known = KVSWAP_DRIVER_ENTRY_INIT;
+    known.name = report.name.c_str();
+    known.version = report.version;
+    known.required = report.need == kvswap::driver::Need::kRequired ? 1 : 0;
+    known.present = report.answer.Found() ? 1 : 0;
+    known.cuda_error = report.answer.code;
+    known.query_status = report.answer.status;
+    known.message = report.message.c_str();
+    return kvswap::Write(known, entry);
+  });
 }
 
 int kvswap_get_kernel_info(kvswap_kernel_info* info) {
   if (info == nullptr || !kvswap::engine::HasValidSize(info)) {
     return KVSWAP_ERROR_INVALID_ARGUMENT;
   }
-  kvswap_kernel_info known = KVSWAP_KERNEL_INFO_INIT;
-  try {
+  return WithoutThrowing([info] {
+    kvswap_kernel_info known = KVSWAP_KERNEL_INFO_INIT;
     kvswap::engine::DescribeKernels(GetDriverTable(), &known);
-  } catch (const std::bad_alloc&) {
-    return KVSWAP_ERROR_OUT_OF_MEMORY;
-  }
-  return kvswap::Write(known, info);
+    return kvswap::Write(known, info);
+  });
 }
 
 int kvswap_get_statistics(kvswap_statistics* statistics) {
@@ -195,12 +203,10 @@ int kvswap_set_log(kvswap_log_callback callback, void* user_data,
   if (level != KVSWAP_LOG_FROM_ENVIRONMENT && !kvswap::log::IsLevel(level)) {
     return KVSWAP_ERROR_INVALID_ARGUMENT;
   }
-  try {
+  return WithoutThrowing([=] {
     kvswap::log::SetSink(callback, user_data, level);
-  } catch (const std::bad_alloc&) {
-    return KVSWAP_ERROR_OUT_OF_MEMORY;
-  }
-  return KVSWAP_OK;
+    return KVSWAP_OK;
+  });
 }
 
 const char* kvswap_version_string(void) {

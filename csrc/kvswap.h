@@ -12,7 +12,13 @@
  *     what this library does not know of it is zero. The library writes no byte
  *     beyond struct_size.
  *   - No function throws, aborts, initialises CUDA (cuInit) or creates a
- *     context. All are safe to call from any thread.
+ *     context. Where the host has not the memory that one needs, it returns
+ *     KVSWAP_ERROR_OUT_OF_MEMORY, keeps nothing, and works again once there is
+ *     memory.
+ *   - All are safe to call from any thread. Arrays and structures that are
+ *     passed may be changed once the call has returned, not during it.
+ *   - KVSWAP_ERROR_INVALID_ARGUMENT is also for null pointers where the text
+ * does not allow them, and for a struct_size below that of the field itself.
  *   - Strings returned are UTF-8, constant and live as long as the process.
  *
  * The library stays compatible: functions, fields and enumerators are added,
@@ -70,7 +76,7 @@ typedef enum kvswap_status {
    * Descriptors before it are enqueued all the same: kvswap_result.submitted.
    */
   KVSWAP_ERROR_DRIVER = 8,
-  /* The host ran out of memory while planning. Nothing was submitted. */
+  /* The host ran out of memory. Nothing was submitted, registered or set. */
   KVSWAP_ERROR_OUT_OF_MEMORY = 9
 } kvswap_status;
 
@@ -317,10 +323,16 @@ typedef struct kvswap_result {
  * before the call returns. Pointers are to device, pinned, managed or pageable
  * memory, both sides in any mix; sizes are in bytes. Descriptors of size 0 do
  * nothing, and neither does a `count` of 0. Copies of one call run in no order
- * among themselves: destinations that overlap are undefined.
+ * among themselves, and neighbours may be made as one. So what a destination
+ * gets is undefined if another copy's destination overlaps it, or any copy's
+ * source does, its own too: make a call for each, in one stream. This is not
+ * looked for.
  *
  * `stream` is a CUstream or cudaStream_t. NULL and 1 are the legacy default
- * stream, 2 the per-thread default stream. A created stream's own context is
+ * stream, 2 the per-thread default stream; other numbers below 65536 are no
+ * handles (KVSWAP_ERROR_INVALID_ARGUMENT). A stream that was destroyed must not
+ * be passed: drivers follow its handle to no memory. A created stream's own
+ * context is
  * used. Handles 0, 1 and 2 mean the current context if it belongs to the device
  * that the pointers are on, else that device's primary context if it is active.
  *
@@ -376,7 +388,8 @@ KVSWAP_API int kvswap_plan_blocks_batch(
 /* Writes the ordinal of the device that the descriptors' memory is on to
  * `*device`; -1 where no descriptor names device memory, or without a driver.
  * For callers that choose a stream by device. Only the first descriptor with
- * device memory is looked at. */
+ * device memory is looked at, and nothing is checked. On an error `*device` is
+ * -1 as well. */
 KVSWAP_API int kvswap_find_device(const void* const* src_ptrs,
                                   void* const* dst_ptrs, const size_t* sizes,
                                   size_t count, int32_t* device);
@@ -458,7 +471,8 @@ KVSWAP_API int kvswap_ticket_wait_stream(const kvswap_ticket* ticket,
                                          int32_t layer, void* stream,
                                          kvswap_result* result);
 
-/* Gives a ticket back; the copies are not waited for. NULL does nothing. */
+/* Gives a ticket back; the copies are not waited for. NULL does nothing. No
+ * other thread may be using it, or use it again. */
 KVSWAP_API void kvswap_ticket_destroy(kvswap_ticket* ticket);
 
 /* ---- Host memory ----------------------------------------------------------
@@ -490,18 +504,22 @@ typedef struct kvswap_registration kvswap_registration;
  * `address` on, for all devices, in the current context if it belongs to
  * `device`, else in the device's primary context if it is active; with `device`
  * -1 in the current context. In chunks, all or none: where one fails, those
- * before it are taken back. Disturbs no stream's capture. */
+ * before it are taken back. Disturbs no stream's capture. `*registration` is
+ * NULL where the call fails. The memory stays the caller's, and must stay
+ * mapped until it is unregistered. */
 KVSWAP_API int kvswap_register_host_memory(
     void* address, size_t size, int32_t device,
     const kvswap_registration_options* options,
     kvswap_registration** registration, kvswap_result* result);
 
-/* How many chunks it consists of. */
+/* How many chunks it consists of; 0 of NULL. */
 KVSWAP_API size_t
 kvswap_registration_chunk_count(const kvswap_registration* registration);
 
 /* Takes a registration back; copies that use the memory must be done. NULL does
- * nothing. */
+ * nothing. `registration` is gone after it, also where the driver refuses: then
+ * some of the memory may stay registered, and must stay mapped until the
+ * process ends. */
 KVSWAP_API int kvswap_unregister_host_memory(kvswap_registration* registration,
                                              kvswap_result* result);
 
@@ -526,7 +544,8 @@ typedef struct kvswap_driver_info {
 #define KVSWAP_DRIVER_INFO_INIT \
   {sizeof(kvswap_driver_info), 0, 0, 0, 0, 0, NULL, NULL, NULL}
 
-/* Finds and resolves the driver on the first call, never calls cuInit. */
+/* Finds and resolves the driver on the first call, never calls cuInit. Succeeds
+ * without a driver too: info->usable. */
 KVSWAP_API int kvswap_get_driver_info(kvswap_driver_info* info);
 
 /* One entry of the driver table. */
@@ -544,7 +563,9 @@ typedef struct kvswap_driver_entry {
 #define KVSWAP_DRIVER_ENTRY_INIT \
   {sizeof(kvswap_driver_entry), NULL, 0, 0, 0, 0, 0, NULL}
 
-/* Entry `position` (0 ... entry_count - 1) of the driver table. */
+/* Entry `position` (0 ... entry_count - 1) of the driver table;
+ * KVSWAP_ERROR_INVALID_ARGUMENT for any other. Without a driver there are none.
+ */
 KVSWAP_API int kvswap_get_driver_entry(size_t position,
                                        kvswap_driver_entry* entry);
 
@@ -577,7 +598,7 @@ KVSWAP_API int kvswap_set_policy(const kvswap_policy* policy,
 
 /* Writes to `rules` (room for `capacity`; may be NULL with 0) the rules in
  * force for a GPU of a compute capability (as 90 for 9.0), and to `*count` how
- * many there are. */
+ * many there are, also where that is more than `capacity`. */
 KVSWAP_API int kvswap_get_policy(int32_t compute_capability,
                                  kvswap_policy_rule* rules, size_t capacity,
                                  size_t* count);

@@ -49,6 +49,7 @@ std::unique_ptr<kvswap_ticket> SwapPools(
       }
     }
     plan.End(report);
+    plan.Log();
   } catch (const std::bad_alloc&) {
     engine::Fail(report, KVSWAP_ERROR_OUT_OF_MEMORY,
                  "the host ran out of memory while planning copies between "

@@ -35,8 +35,9 @@ bool ParseBool(py::handle value, const char* argument) {
 
 }  // namespace
 
-kvswap_options MakeOptions(const CallArguments& arguments) {
-  kvswap_options options = KVSWAP_OPTIONS_INIT;
+CallOptions MakeOptions(const CallArguments& arguments) {
+  CallOptions made;
+  kvswap_options& options = made.options;
   if (arguments.engine) {
     options.engine = ParseName(arguments.engine, "engine", kEngines);
   }
@@ -53,12 +54,15 @@ kvswap_options MakeOptions(const CallArguments& arguments) {
   if (arguments.priority) {
     options.priority = ParseName(arguments.priority, "priority", kPriorities);
   }
-  if (arguments.policy) options.policy = ParsePolicy(arguments.policy);
+  if (arguments.policy) {
+    made.policy = FindRules(arguments.policy);
+    options.policy = PolicyOf(made.policy);
+  }
   if (arguments.prefer_overlap &&
       ParseBool(arguments.prefer_overlap, "prefer_overlap")) {
     options.flags |= KVSWAP_FLAG_PREFER_OVERLAP;
   }
-  return options;
+  return made;
 }
 
 }  // namespace kvswap::bindings

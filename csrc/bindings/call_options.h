@@ -8,10 +8,15 @@
 
 namespace kvswap::bindings {
 
-// The C ABI's default stands for an argument that was left out. The policy is
-// that of the argument, and lives as long. Throws TypeError or ValueError,
-// naming the argument at fault.
-kvswap_options MakeOptions(const CallArguments& arguments);
+// Options, and what they refer to.
+struct CallOptions {
+  kvswap_options options = KVSWAP_OPTIONS_INIT;
+  py::object policy;  // null: none
+};
+
+// The C ABI's default stands for an argument that was left out. Throws
+// TypeError or ValueError, naming the argument at fault.
+CallOptions MakeOptions(const CallArguments& arguments);
 
 }  // namespace kvswap::bindings
 

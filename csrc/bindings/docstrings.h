@@ -17,9 +17,11 @@ Submits N independent copies: ``sizes[i]`` bytes from ``src_ptrs[i]`` to
 ``dst_ptrs[i]``.
 
 The copies run in the stream's order as a whole, in no order among themselves,
-and may run after this returns. The three arrays may be changed as soon as it
-has returned; the memory that they point to must stay valid until the stream has
-passed the copies. On a capturing stream the copies become nodes of the graph.
+and may run after this returns: what overlaps a destination may be no source and
+no other destination of the call, which is not looked for. The three arrays may
+be changed as soon as it has returned, and not by another thread before; the
+memory that they point to must stay valid until the stream has passed the
+copies. On a capturing stream the copies become nodes of the graph.
 The GIL is released while the copies are submitted.
 
 Args:

@@ -63,7 +63,8 @@ void IntegerArray::RefuseNegative() const {
   const auto* values = static_cast<const int64_t*>(data_);
   if (BitwiseOr(values, size_) >= 0) return;
   size_t i = 0;
-  while (values[i] >= 0) ++i;
+  while (i < size_ && values[i] >= 0) ++i;
+  if (i == size_) return;  // Another thread has changed it meanwhile.
   throw py::value_error(Name() + "[" + std::to_string(i) +
                         "] is negative: " + std::to_string(values[i]));
 }
@@ -85,13 +86,20 @@ void IntegerArray::BorrowTensor(py::handle tensor, const TorchObjects& torch) {
                          "CPU and must be CPU tensors (the pointers in them "
                          "may be of any device)");
   }
-  RefuseDimensions(
-      PyLong_AsSsize_t(CallMethod(tensor, names.dimensions).ptr()));
+  // A subclass of torch's can answer what it likes.
+  const auto check = [] {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  };
+  const py::ssize_t dimensions =
+      PyLong_AsSsize_t(CallMethod(tensor, names.dimensions).ptr());
+  check();
+  RefuseDimensions(dimensions);
   if (columns_ != 1) {
     RefuseColumns(
         GetAttribute(tensor, names.shape)[py::int_(1)].cast<py::ssize_t>());
   }
   size_ = PyLong_AsSize_t(CallMethod(tensor, names.element_count).ptr());
+  check();
   py::object address;
   try {
     if (CallMethod(tensor, names.is_contiguous).ptr() != Py_True) {
@@ -104,6 +112,7 @@ void IntegerArray::BorrowTensor(py::handle tensor, const TorchObjects& torch) {
                   DescribeType(tensor) + ")");
   }
   data_ = PyLong_AsVoidPtr(address.ptr());
+  check();
   if (data_ == nullptr && size_ != 0) {
     throw py::type_error(Name() +
                          " is a tensor without memory that can be read (" +

@@ -11,6 +11,7 @@
 #include "csrc/bindings/code_beside_call.h"
 #include "csrc/bindings/python_objects.h"
 #include "csrc/kvswap.h"
+#include "csrc/log/thread_number.h"
 
 namespace kvswap::bindings {
 
@@ -30,13 +31,13 @@ constexpr int kMostLines = 1000;
 std::atomic<int> waiting_lines{0};
 std::atomic<int> lost_lines{0};
 
-// The thread is in a handler of logging. What calls of the handler's own have
-// to say is left out: a line for each would be answered by a call again.
-thread_local bool is_handing_over = false;
+// 1: the thread is in a handler of logging. What calls of the handler's own
+// have to say is left out: a line for each would be answered by a call again.
+log::ThreadNumber is_handing_over;
 
 // A kvswap_log_callback: throws nothing.
 void Queue(void* /*user_data*/, std::int32_t level, const char* message) {
-  if (is_handing_over) return;
+  if (is_handing_over.Get() != 0) return;
   if (waiting_lines.fetch_add(1, std::memory_order_relaxed) >= kMostLines) {
     waiting_lines.fetch_sub(1, std::memory_order_relaxed);
     lost_lines.fetch_add(1, std::memory_order_relaxed);
@@ -109,9 +110,10 @@ void QueueLog() {
 }
 
 void HandOverQueuedLog() {
-  if (is_handing_over || Py_IsInitialized() == 0) return;
+  if (is_handing_over.Get() != 0 || Py_IsInitialized() == 0) return;
   CodeBesideCall code;
-  is_handing_over = true;
+  // Without memory to know it by, the lines wait.
+  if (!is_handing_over.Set(1)) return;
   for (LogLine* line = TakeAll(); line != nullptr; line = Next(line)) {
     HandOver(&code, line->level, line->text);
   }
@@ -121,7 +123,7 @@ void HandOverQueuedLog() {
              std::to_string(lost) +
                  " lines were lost: too many waited for a call from Python");
   }
-  is_handing_over = false;
+  is_handing_over.Set(0);
 }
 
 void DropLog() {

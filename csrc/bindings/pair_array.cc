@@ -1,5 +1,6 @@
 #include "csrc/bindings/pair_array.h"
 
+#include <iterator>
 #include <string>
 
 namespace kvswap::bindings {
@@ -60,11 +61,14 @@ void PairArray::CopySequence(py::handle sequence) {
     if (!IsSequence(pair) || PySequence_Fast_GET_SIZE(pair.ptr()) != 2) {
       ThrowNotAPair(i, pair);
     }
-    for (Py_ssize_t side = 0; side < 2; ++side) {
-      auto value = py::reinterpret_borrow<py::object>(
-          PySequence_Fast_GET_ITEM(pair.ptr(), side));
-      copied_.push_back(IdOf(value, i, pair));
-    }
+    // Both, before either one's own code can change the pair.
+    const auto source = py::reinterpret_borrow<py::object>(
+        PySequence_Fast_GET_ITEM(pair.ptr(), 0));
+    const auto destination = py::reinterpret_borrow<py::object>(
+        PySequence_Fast_GET_ITEM(pair.ptr(), 1));
+    const std::int64_t ids[] = {IdOf(source, i, pair),
+                                IdOf(destination, i, pair)};
+    copied_.insert(copied_.end(), std::begin(ids), std::end(ids));
   }
   data_ = copied_.data();
   count_ = copied_.size() / 2;

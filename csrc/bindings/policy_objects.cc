@@ -147,8 +147,9 @@ class PolicyRules {
 };
 
 void SetPolicy(py::handle policy) {
+  const py::object rules = FindRules(policy);
   kvswap_result result = KVSWAP_RESULT_INIT;
-  const int status = kvswap_set_policy(ParsePolicy(policy), &result);
+  const int status = kvswap_set_policy(PolicyOf(rules), &result);
   ThrowUnlessOk(status, result);
 }
 
@@ -168,15 +169,19 @@ py::list PolicyInForce(int32_t compute_capability) {
 
 }  // namespace
 
-const kvswap_policy* ParsePolicy(py::handle policy) {
-  if (policy.is_none()) return nullptr;
+py::object FindRules(py::handle policy) {
+  if (policy.is_none()) return py::object();
   static PyObject* const native = Intern("_native");
-  const py::object rules = FindAttribute(policy, native);
+  py::object rules = FindAttribute(policy, native);
   if (!rules || !py::isinstance<PolicyRules>(rules)) {
     throw py::type_error("policy must be a kvswap.Policy or None, not " +
                          DescribeType(policy));
   }
-  return rules.cast<const PolicyRules&>().policy();
+  return rules;
+}
+
+const kvswap_policy* PolicyOf(const py::object& rules) {
+  return rules ? rules.cast<const PolicyRules&>().policy() : nullptr;
 }
 
 void AddPolicyObjects(py::module_& module) {

@@ -8,9 +8,12 @@
 
 namespace kvswap::bindings {
 
-// The C ABI's form of a kvswap.Policy, null for None. Lives as long as the
-// argument. Throws TypeError for anything else.
-const kvswap_policy* ParsePolicy(py::handle policy);
+// The rules of a kvswap.Policy; a null object for None. Throws TypeError for
+// anything else.
+py::object FindRules(py::handle policy);
+
+// The C ABI's form of rules, which live as long; null for a null object.
+const kvswap_policy* PolicyOf(const py::object& rules);
 
 void AddPolicyObjects(py::module_& module);
 

@@ -137,6 +137,7 @@ class Ticket {
 // The GPU of the first region of either pool, for the choice of a stream.
 std::int32_t FindDevice(const kvswap_pool& source,
                         const kvswap_pool& destination) {
+  if (source.region_count == 0 || destination.region_count == 0) return -1;
   const void* sources[] = {source.regions[0].base};
   void* destinations[] = {destination.regions[0].base};
   const std::size_t sizes[] = {1};
@@ -171,7 +172,8 @@ py::tuple SwapPools(Regions& source, Regions& destination, py::handle pairs,
   arguments.priority = priority;
   arguments.policy = policy;
   arguments.prefer_overlap = prefer_overlap;
-  kvswap_options options = MakeOptions(arguments);
+  CallOptions call_options = MakeOptions(arguments);
+  kvswap_options& options = call_options.options;
   if (check) options.flags |= KVSWAP_FLAG_CHECK;
   if (layers) options.flags |= KVSWAP_FLAG_LAYERS;
 

@@ -49,7 +49,7 @@ class Call {
     TraceRange range("swap_blocks_batch", count(), torch_);
     const int status = WithoutGil([this] {
       return kvswap_swap_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
-                                      stream_, &options_, &result_);
+                                      stream_, &options_.options, &result_);
     });
     ThrowFor(status);
     const SwapResult result(result_);
@@ -61,7 +61,8 @@ class Call {
     kvswap_plan plan = KVSWAP_PLAN_INIT;
     const int status = WithoutGil([this, &plan] {
       return kvswap_plan_blocks_batch(src_ptrs(), dst_ptrs(), sizes(), count(),
-                                      stream_, &options_, &plan, &result_);
+                                      stream_, &options_.options, &plan,
+                                      &result_);
     });
     ThrowFor(status);
     return MakePlan(plan);
@@ -111,7 +112,7 @@ class Call {
   IntegerArray src_ptrs_;
   IntegerArray dst_ptrs_;
   IntegerArray sizes_;
-  kvswap_options options_;
+  CallOptions options_;
   void* stream_ = nullptr;
   kvswap_result result_ = KVSWAP_RESULT_INIT;
 };

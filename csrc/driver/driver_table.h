@@ -42,7 +42,8 @@ struct DriverTable {
 
 // The process's table. The first call loads the library and resolves every
 // entry, other threads wait for it; no call initialises CUDA. Lives until the
-// process ends, also through exit handlers.
+// process ends, also through exit handlers. May throw std::bad_alloc; the next
+// call then tries again.
 const DriverTable& GetDriverTable();
 
 }  // namespace kvswap::driver

@@ -4,6 +4,9 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include <cerrno>
+#include <new>
+
 namespace kvswap::driver {
 namespace {
 
@@ -21,7 +24,11 @@ std::string FileBehind(void* handle) {
 }
 
 bool Try(const char* name, const char* origin, Library* library) {
+  errno = 0;
   library->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  // Says nothing about the library, which the next call may well find. The
+  // loader's own text does not always tell.
+  if (library->handle == nullptr && errno == ENOMEM) throw std::bad_alloc();
   library->tried.append(name).append(origin).append(": ");
   if (library->handle == nullptr) {
     const char* why = dlerror();

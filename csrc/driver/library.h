@@ -23,6 +23,7 @@ struct Library {
   std::string variable;
 };
 
+// May throw std::bad_alloc.
 Library OpenDriverLibrary();
 
 }  // namespace kvswap::driver

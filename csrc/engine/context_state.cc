@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "csrc/driver/made_once.h"
-#include "csrc/engine/call_log.h"
 
 namespace kvswap::engine {
 namespace {
@@ -69,9 +68,7 @@ const KernelModule& ContextState::Kernels() {
     const std::uint32_t calls = ++calls_since_refusal_;
     if ((calls & (calls - 1)) != 0) return *module;
   }
-  const KernelModule& loaded = LoadKernels(module);
-  LogKernels(device_, target_.compute_capability, loaded);
-  return loaded;
+  return LoadKernels(module);
 }
 
 const KernelModule& ContextState::LoadKernels(const KernelModule* known) {

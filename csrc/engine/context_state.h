@@ -31,6 +31,7 @@ class ContextState {
   ContextState& operator=(const ContextState&) = delete;
 
   std::uint64_t id() const { return id_; }
+  int device() const { return device_; }  // ordinal
   int compute_capability() const { return target_.compute_capability; }
   // Device attribute CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM.
   bool reaches_registered() const { return reaches_registered_; }
@@ -49,7 +50,7 @@ class ContextState {
 
   const driver::DriverTable& table_;
   const std::uint64_t id_;
-  const int device_;  // ordinal
+  const int device_;
   const KernelTarget target_;
   const bool reaches_registered_;
   std::mutex mutex_;

@@ -92,16 +92,19 @@ void DescriptorCopies::DropZeroSizes() {
   kept_arrays_.Resize(count);
   given_indices_.resize(count);
   std::size_t number = 0;
-  for (std::size_t i = 0; i < given_.count; ++i) {
-    if (given_.sizes[i] == 0) continue;
+  // There is room for as many as there were, should the caller's other threads
+  // change sizes meanwhile.
+  for (std::size_t i = 0; i < given_.count && number < count; ++i) {
+    const std::size_t size = given_.sizes[i];
+    if (size == 0) continue;
     kept_arrays_.sources[number] = given_.sources[i];
     kept_arrays_.destinations[number] = given_.destinations[i];
-    kept_arrays_.sizes[number] = given_.sizes[i];
+    kept_arrays_.sizes[number] = size;
     given_indices_[number] = i;
     ++number;
   }
   kept_ = {kept_arrays_.sources.data(), kept_arrays_.destinations.data(),
-           kept_arrays_.sizes.data(), count};
+           kept_arrays_.sizes.data(), number};
 }
 
 bool DescriptorCopies::FindRuns(MemoryRanges* ranges, RunList* runs,

@@ -29,6 +29,8 @@ class IdSet {
       sorted_.push_back(id);
       return;
     }
+    // None of the span: the caller's other threads have changed it meanwhile.
+    if ((id - first_) / kBits >= bits_.size()) return;
     std::uint64_t& word = bits_[(id - first_) / kBits];
     if ((word & Bit(id)) != 0 && !repeated_.has_value()) repeated_ = id;
     word |= Bit(id);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "csrc/engine/call_log.h"
 #include "csrc/engine/context_state.h"
 #include "csrc/engine/names.h"
 #include "csrc/kernels/kernel_parameters.h"
@@ -52,6 +53,7 @@ void DescribeKernels(const driver::DriverTable& table,
   }
   info->compute_capability = state->compute_capability();
   const KernelModule& module = state->Kernels();
+  LogKernels(state->device(), state->compute_capability(), module);
   if (module.reason != KVSWAP_REASON_NONE) {
     SetUnavailable(info, module.reason, module.message);
     return;

@@ -63,13 +63,18 @@ int GetFunctions(const driver::DriverTable& table, const KernelImage& image,
     abi::Function* function;
     bool is_bulk;
   };
+  // A ring that holds the least that a ring has.
+  const bool has_bulk =
+      image.has_bulk &&
+      ring_bytes >=
+          static_cast<int>(kernels::kMinStages * kernels::kStageAlignment);
   KernelFunctions found;
   for (const Wanted& wanted :
        {Wanted{"kvswap_plain_compact", &found.plain_compact, false},
         Wanted{"kvswap_plain_sized", &found.plain_sized, false},
         Wanted{"kvswap_bulk_compact", &found.bulk_compact, true},
         Wanted{"kvswap_bulk_sized", &found.bulk_sized, true}}) {
-    if (wanted.is_bulk && !image.has_bulk) continue;
+    if (wanted.is_bulk && !has_bulk) continue;
     int code = table.ModuleGetFunction(wanted.function, module,
                                        (wanted.name + suffix).c_str());
     if (code == abi::kSuccess && wanted.is_bulk) {
@@ -83,22 +88,51 @@ int GetFunctions(const driver::DriverTable& table, const KernelImage& image,
   return abi::kSuccess;
 }
 
+// What has been loaded, and is unloaded again unless it is kept.
+class LoadedModules {
+ public:
+  explicit LoadedModules(const driver::DriverTable& table) : table_(table) {}
+  ~LoadedModules() {
+    while (!handles_.empty()) UnloadLast();
+  }
+  LoadedModules(const LoadedModules&) = delete;
+  LoadedModules& operator=(const LoadedModules&) = delete;
+
+  // The CUresult. May throw std::bad_alloc; nothing is loaded then.
+  int Load(const KernelImage& image) {
+    handles_.push_back(nullptr);
+    const int code = table_.ModuleLoadData(&handles_.back(), image.data);
+    if (code != abi::kSuccess) handles_.pop_back();
+    return code;
+  }
+  abi::Module last() const { return handles_.back(); }
+  void UnloadLast() {
+    table_.ModuleUnload(handles_.back());
+    handles_.pop_back();
+  }
+  void Keep() { handles_.clear(); }
+
+ private:
+  const driver::DriverTable& table_;
+  std::vector<abi::Module> handles_;
+};
+
 // Loads the first image that the driver takes; what it refuses is told in
 // `module`.
 bool LoadFirst(const driver::DriverTable& table, const KernelTarget& target,
-               unsigned parameter_bytes, KernelFunctions* functions,
-               KernelModule* module) {
+               unsigned parameter_bytes, LoadedModules* loaded,
+               KernelFunctions* functions, KernelModule* module) {
   for (const KernelImage* image :
        Candidates(target.compute_capability, parameter_bytes)) {
-    abi::Module handle = nullptr;
-    int code = table.ModuleLoadData(&handle, image->data);
+    int code = loaded->Load(*image);
     if (code == abi::kSuccess) {
-      code = GetFunctions(table, *image, module->ring_bytes, handle, functions);
+      code = GetFunctions(table, *image, module->ring_bytes, loaded->last(),
+                          functions);
       if (code == abi::kSuccess) {
         module->image = image->name;
         return true;
       }
-      table.ModuleUnload(handle);
+      loaded->UnloadLast();
     }
     module->may_retry = module->may_retry || code == abi::kErrorOutOfMemory;
     module->message += std::string(module->message.empty() ? "" : "; ") +
@@ -133,14 +167,16 @@ KernelModule LoadKernelModule(const driver::DriverTable& table,
                      " to cuThreadExchangeStreamCaptureMode";
     return module;
   }
+  LoadedModules loaded(table);
   const bool has_small = LoadFirst(table, target, kernels::kSmallParameterBytes,
-                                   &module.small, &module);
+                                   &loaded, &module.small, &module);
   if (has_small && table.version >= kLargeParametersSince) {
     // Without them launches hold fewer copies, and that is all.
-    LoadFirst(table, target, kernels::kLargeParameterBytes, &module.large,
-              &module);
+    LoadFirst(table, target, kernels::kLargeParameterBytes, &loaded,
+              &module.large, &module);
   }
   if (has_small) {
+    loaded.Keep();
     module.refused.swap(module.message);
     module.message.clear();
     module.may_retry = false;

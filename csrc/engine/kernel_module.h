@@ -47,7 +47,8 @@ struct KernelTarget {
 bool HasKernelEntries(const driver::DriverTable& table);
 
 // Loads the best image for the current context. The modules stay loaded as long
-// as the context lives. Disturbs no stream's capture.
+// as the context lives. Disturbs no stream's capture. May throw std::bad_alloc;
+// nothing stays loaded then.
 KernelModule LoadKernelModule(const driver::DriverTable& table,
                               const KernelTarget& target);
 

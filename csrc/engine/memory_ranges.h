@@ -57,7 +57,11 @@ class MemoryRanges {
   bool BeginPrepare(Side side, const AddressSpan& span, std::size_t count);
   void Note(Side side, std::uint64_t address) {
     Table& table = tables_[static_cast<int>(side)];
-    std::uint64_t& slot = table.slots[Slot(table, address)];
+    const std::uint64_t position = Slot(table, address);
+    // Outside of the span, where the caller's other threads change addresses
+    // meanwhile.
+    if (position >= table.slots.size()) return;
+    std::uint64_t& slot = table.slots[position];
     if (slot == 0) slot = address;
   }
   bool EndPrepare(Side side, kvswap_result* report);
@@ -110,8 +114,9 @@ class MemoryRanges {
 
   const MemoryRange* Look(Side side, std::uint64_t address) const {
     const Table& table = tables_[static_cast<int>(side)];
-    if (table.slots.empty()) return nullptr;
-    const std::uint64_t position = table.slots[Slot(table, address)];
+    const std::uint64_t slot = Slot(table, address);
+    if (slot >= table.slots.size()) return nullptr;
+    const std::uint64_t position = table.slots[slot];
     return position == 0 ? nullptr : &ranges_[position - 1];
   }
 

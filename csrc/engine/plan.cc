@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "csrc/engine/advice.h"
+#include "csrc/engine/call_log.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/report.h"
 
@@ -53,7 +54,8 @@ LaunchShape ForcedShape(const PolicyInForce& policy, const Run& run,
 
 bool Plan::Make(const kvswap_options* options, kvswap_result* report) {
   if (!ReadSettings(options, copies_->KnownFlags(), &settings_, report) ||
-      !copies_->CheckArguments(settings_.flags, report)) {
+      !copies_->CheckArguments(settings_.flags, report) ||
+      !CheckHandle(stream_, report)) {
     return false;
   }
   report->dropped = copies_->dropped();
@@ -128,6 +130,7 @@ kvswap_reason Plan::WhyNoKernel() {
     return KVSWAP_REASON_NO_KERNEL_ENTRY;
   }
   if (kernels_ == nullptr) kernels_ = &state_->Kernels();
+  found_kernels_ = kernels_;
   return kernels_->reason;
 }
 
@@ -324,6 +327,11 @@ bool Plan::CheckStrict(kvswap_result* report) const {
               "was submitted",
               EngineName(engine), ReasonText(reason),
               AdviceOn(reason, engine, engine, /*uses_loop=*/true).text);
+}
+
+void Plan::Log() const {
+  if (found_kernels_ == nullptr) return;
+  LogKernels(state_->device(), state_->compute_capability(), *found_kernels_);
 }
 
 bool Plan::End(kvswap_result* report) {

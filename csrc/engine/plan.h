@@ -51,6 +51,10 @@ class Plan {
   // error of the call, unless `report` holds one already.
   bool End(kvswap_result* report);
 
+  // Tells the log what was found of the GPU. After End: the log's callback is
+  // the caller's, and has the caller's context current.
+  void Log() const;
+
   // The copies. None to submit: the call is done.
   const Copies& copies() const { return *copies_; }
 
@@ -117,6 +121,7 @@ class Plan {
   std::vector<Route> routes_;
   ContextState* state_ = nullptr;
   const KernelModule* kernels_ = nullptr;
+  const KernelModule* found_kernels_ = nullptr;  // whatever came of them
   // Whether some copies are for whichever of BATCH, BRIDGE and LOOP can run.
   bool wants_copy_engine_ = true;
   kvswap_engine copy_engine_ = KVSWAP_ENGINE_LOOP;

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
-#include <mutex>
-#include <utility>
+#include <iterator>
+#include <vector>
 
-#include "csrc/driver/made_once.h"
 #include "csrc/engine/names.h"
 #include "csrc/engine/policy_table.h"
 #include "csrc/engine/report.h"
@@ -151,20 +151,39 @@ bool CheckAction(const kvswap_policy_rule& rule, std::size_t index,
   }
 }
 
-using Rules = std::vector<kvswap_policy_rule>;
-
-// The policy of kvswap_set_policy.
-struct ProcessPolicy {
-  // Read without the lock: most processes never set one.
-  std::atomic<bool> is_set{false};
-  std::mutex mutex;
-  std::shared_ptr<const Rules> rules;  // null: each GPU family's own
+struct KeptRules {
+  std::vector<kvswap_policy_rule> rules;
+  KeptRules* next;  // of the former ones
 };
 
-driver::MadeOnce<ProcessPolicy> g_process_policy;
+// The policy of kvswap_set_policy. Without a lock, which a fork could leave
+// locked in the child; and never destroyed, since calls may come from exit
+// handlers.
+std::atomic<KeptRules*> rules_of_process{nullptr};  // null: each family's own
+// Calls that may have the rules, or former ones.
+std::atomic<std::size_t> users_of_rules{0};
+std::atomic<KeptRules*> former_rules{nullptr};
 
-ProcessPolicy& GetProcessPolicy() {
-  return g_process_policy.Get([] { return ProcessPolicy(); });
+void AddToFormer(KeptRules* rules) {
+  rules->next = former_rules.load();
+  while (!former_rules.compare_exchange_weak(rules->next, rules)) {
+  }
+}
+
+// Deletes former rules if no call can have them. Taken before users are looked
+// for: who comes later finds the rules in force alone.
+void DeleteFormer() {
+  KeptRules* former = former_rules.exchange(nullptr);
+  const bool has_users = users_of_rules.load() != 0;
+  while (former != nullptr) {
+    KeptRules* const next = former->next;
+    if (has_users) {
+      AddToFormer(former);
+    } else {
+      delete former;
+    }
+    former = next;
+  }
 }
 
 const FamilyPolicy& PolicyOfFamily(int compute_capability) {
@@ -211,19 +230,24 @@ PolicyInForce::PolicyInForce(const kvswap_policy* of_call,
     rule_count_ = of_call->rule_count;
     return;
   }
-  ProcessPolicy& process = GetProcessPolicy();
-  if (process.is_set.load(std::memory_order_acquire)) {
-    const std::lock_guard<std::mutex> lock(process.mutex);
-    of_process_ = process.rules;
-  }
-  if (of_process_ != nullptr) {
-    rules_ = of_process_->data();
-    rule_count_ = of_process_->size();
-    return;
+  // Most processes never set one.
+  if (rules_of_process.load() != nullptr) {
+    is_user_ = true;
+    ++users_of_rules;
+    const KeptRules* const of_process = rules_of_process.load();
+    if (of_process != nullptr) {
+      rules_ = of_process->rules.data();
+      rule_count_ = of_process->rules.size();
+      return;
+    }
   }
   const FamilyPolicy& family = PolicyOfFamily(compute_capability);
   rules_ = family.rules;
   rule_count_ = family.rule_count;
+}
+
+PolicyInForce::~PolicyInForce() {
+  if (is_user_) --users_of_rules;
 }
 
 const kvswap_policy_rule* PolicyInForce::Find(
@@ -244,18 +268,14 @@ const kvswap_policy_rule* PolicyInForce::Find(
 }
 
 void SetProcessPolicy(const kvswap_policy* policy) {
-  std::shared_ptr<const Rules> rules;
+  KeptRules* rules = nullptr;
   if (policy != nullptr) {
-    rules = std::make_shared<const Rules>(policy->rules,
-                                          policy->rules + policy->rule_count);
+    rules = new KeptRules{{policy->rules, policy->rules + policy->rule_count},
+                          nullptr};
   }
-  ProcessPolicy& process = GetProcessPolicy();
-  {
-    const std::lock_guard<std::mutex> lock(process.mutex);
-    process.rules.swap(rules);
-    process.is_set.store(process.rules != nullptr, std::memory_order_release);
-  }
-  // The former rules go here, out of the lock, unless a call still has them.
+  KeptRules* const former = rules_of_process.exchange(rules);
+  if (former != nullptr) AddToFormer(former);
+  DeleteFormer();
 }
 
 }  // namespace kvswap::engine

@@ -4,9 +4,6 @@
 #define KVSWAP_ENGINE_POLICY_H_
 
 #include <cstddef>
-#include <memory>
-#include <vector>
-
 #include "csrc/kvswap.h"
 
 namespace kvswap::engine {
@@ -27,13 +24,16 @@ bool ReadPolicy(const kvswap_policy* given, kvswap_policy* policy,
                 kvswap_result* report);
 
 // The policy that holds for one call, unchanged by kvswap_set_policy meanwhile.
-// Cheap to make: no lock is taken unless the process has a policy of its own.
+// No lock is taken and nothing allocated.
 class PolicyInForce {
  public:
   // `of_call` (null: none), which ReadPolicy has read, must outlive this; else
   // the process's policy, else that of the GPU family. `compute_capability` is
   // as 90 for 9.0.
   PolicyInForce(const kvswap_policy* of_call, int compute_capability);
+  ~PolicyInForce();
+  PolicyInForce(const PolicyInForce&) = delete;
+  PolicyInForce& operator=(const PolicyInForce&) = delete;
 
   // The first rule that is for the situation; null where none is.
   const kvswap_policy_rule* Find(const Situation& situation) const;
@@ -42,7 +42,8 @@ class PolicyInForce {
   std::size_t rule_count() const { return rule_count_; }
 
  private:
-  std::shared_ptr<const std::vector<kvswap_policy_rule>> of_process_;
+  // Keeps the process's rules, and those before them, from being deleted.
+  bool is_user_ = false;
   const kvswap_policy_rule* rules_;
   std::size_t rule_count_;
 };

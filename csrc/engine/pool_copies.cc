@@ -21,6 +21,14 @@ std::uintptr_t AddressOf(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
+// A pair that was at fault is so no more.
+bool FailChanged(kvswap_result* report) {
+  return Fail(
+      report, KVSWAP_ERROR_INVALID_ARGUMENT,
+      "pairs were changed while the call read them. Let no other thread "
+      "change them before it returns. Nothing was submitted");
+}
+
 }  // namespace
 
 std::uintptr_t PoolCopies::PoolSide::Address(std::size_t region,
@@ -194,7 +202,8 @@ bool PoolCopies::CheckIds(Side which, kvswap_result* report) {
       static_cast<unsigned __int128>(side.pool.block_count) * side.factor;
   if (last < ids) return true;
   std::size_t pair = 0;
-  while (IdOf(pair, which) < ids) ++pair;
+  while (pair < pair_count_ && IdOf(pair, which) < ids) ++pair;
+  if (pair == pair_count_) return FailChanged(report);
   report->index = pair;
   char units[96] = "";
   if (side.factor != 1) {
@@ -223,9 +232,10 @@ bool PoolCopies::CheckDuplicates(kvswap_result* report) const {
   const std::uint64_t id = *written.repeated();
   std::size_t positions[2] = {};
   int found = 0;
-  for (std::size_t pair = 0; found < 2; ++pair) {
+  for (std::size_t pair = 0; pair < pair_count_ && found < 2; ++pair) {
     if (IdOf(pair, Side::kDestination) == id) positions[found++] = pair;
   }
+  if (found < 2) return FailChanged(report);
   report->index = positions[1];
   return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
               "pairs[%zu] and pairs[%zu] both write block %" PRIu64
@@ -234,15 +244,19 @@ bool PoolCopies::CheckDuplicates(kvswap_result* report) const {
               positions[0], positions[1], id);
 }
 
-// Whether block i is the same memory in both pools, for every i.
+// Whether block i is the same memory in both pools, for every id i.
 bool PoolCopies::IsOneMemory() const {
   const PoolSide& source = side(Side::kSource);
   const PoolSide& destination = side(Side::kDestination);
   for (std::size_t index = 0; index < sizes_.size(); ++index) {
     const kvswap_region& a = source.pool.regions[index];
     const kvswap_region& b = destination.pool.regions[index];
-    if (a.base == b.base && a.stride == b.stride &&
-        a.block_bytes == b.block_bytes) {
+    if (a.base != b.base) continue;
+    // Of pools without gaps, also where blocks of the one are several of the
+    // other's.
+    const bool has_gaps =
+        a.stride != a.block_bytes || b.stride != b.block_bytes;
+    if (!has_gaps || (a.stride == b.stride && a.block_bytes == b.block_bytes)) {
       return true;
     }
   }
@@ -261,7 +275,8 @@ bool PoolCopies::CheckReadAndWritten(kvswap_result* report) const {
     const std::uint64_t id = IdOf(pair, Side::kDestination);
     if (!read.Contains(id)) continue;
     std::size_t reader = 0;
-    while (IdOf(reader, Side::kSource) != id) ++reader;
+    while (reader < pair_count_ && IdOf(reader, Side::kSource) != id) ++reader;
+    if (reader == pair_count_) return FailChanged(report);
     report->index = pair;
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT,
                 "pairs[%zu] writes block %" PRIu64

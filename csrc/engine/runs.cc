@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t kChunk = 1024;
 
 int SizeClassOf(std::size_t size) {
-  return 63 - __builtin_clzll(static_cast<unsigned long long>(size));
+  // Of zero, which is no size of a copy, the function would be undefined.
+  return 63 - __builtin_clzll(static_cast<unsigned long long>(size) | 1);
 }
 
 bool IsDevice(int memory_kind) {

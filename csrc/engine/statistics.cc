@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "csrc/log/thread_number.h"
+
 namespace kvswap::engine {
 namespace {
 
@@ -34,10 +36,14 @@ struct alignas(128) Shard {
 Shard shards[kShards];
 
 Shard& ShardOfThread() {
+  static log::ThreadNumber number_of_thread;  // from 1 on
   static std::atomic<unsigned> threads{0};
-  thread_local const unsigned number =
-      threads.fetch_add(1, std::memory_order_relaxed) % kShards;
-  return shards[number];
+  std::uintptr_t number = number_of_thread.Get();
+  if (number == 0) {
+    number = threads.fetch_add(1, std::memory_order_relaxed) % kShards + 1;
+    number_of_thread.Set(number);  // Else it takes another one the next time.
+  }
+  return shards[number - 1];
 }
 
 // Counters are independent of one another and order nothing.

@@ -16,6 +16,10 @@ struct Stream {
   explicit Stream(void* raw_handle);
 };
 
+// False, with `report`: the handle can be none, and the driver would follow it
+// to no memory.
+bool CheckHandle(const Stream& stream, kvswap_result* report);
+
 // Whether the stream captures. Asked before any call that could disturb a
 // capture: asking harms nothing, while a copy on the legacy stream invalidates
 // the capture of a blocking stream of the same context. False, with `report`:

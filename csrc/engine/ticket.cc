@@ -128,9 +128,11 @@ bool Ticket::Wait(std::int32_t layer, kvswap_result* report) const {
 bool Ticket::WaitStream(std::int32_t layer, void* handle,
                         kvswap_result* report) const {
   abi::Event event = nullptr;
-  if (!Find(layer, &event, report)) return false;
-  if (event == nullptr) return true;
   const Stream stream(handle);
+  if (!Find(layer, &event, report) || !CheckHandle(stream, report)) {
+    return false;
+  }
+  if (event == nullptr) return true;
   ScopedContext context(table_);
   bool is_capturing = false;
   if (!context.Enter(stream, device_, report) ||

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "csrc/log/thread_number.h"
+
 namespace kvswap::log {
 
 constexpr std::int32_t kNotKnown = INT32_MAX;
@@ -36,9 +38,9 @@ struct Sink {
 // Null: stderr.
 std::atomic<const Sink*> sink{nullptr};
 
-// The thread is in a callback, whose own calls have nothing to say: a line for
-// each of them would be answered by a call again.
-thread_local bool in_callback = false;
+// 1: the thread is in a callback, whose own calls have nothing to say: a line
+// for each of them would be answered by a call again.
+ThreadNumber in_callback;
 
 void WriteToStandardError(std::int32_t level, const char* message) {
   char line[kLineSize + 32];
@@ -57,9 +59,10 @@ void Give(kvswap_log_level level, const char* message) {
     WriteToStandardError(level, message);
     return;
   }
-  in_callback = true;
+  // Without memory to know it by, no callback.
+  if (!in_callback.Set(1)) return;
   current->callback(current->user_data, level, message);
-  in_callback = false;
+  in_callback.Set(0);
 }
 
 std::int32_t LevelOfEnvironment(bool* is_wrong) {
@@ -95,7 +98,7 @@ bool internal::IsWantedHere(kvswap_log_level wanted) {
       if (is_wrong) TellThatEnvironmentIsWrong();
     }
   }
-  return wanted <= current && !in_callback;
+  return wanted <= current && in_callback.Get() == 0;
 }
 
 void Write(kvswap_log_level level, const char* format, ...) {

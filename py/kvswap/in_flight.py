@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 # Events of a call, and its pools. What is left when the process ends is left to it.
 _calls: deque[tuple[_core._Ticket, tuple[Any, ...]]] = deque()
 
+# Keeps (events, objects) until the events have happened. No function of ours: one in
+# Python could be left at its start, by Ctrl-C, with copies under way and nothing kept.
+keep = _calls.append
+
 _ALL_LAYERS = -1
 
 # CUresults after which nothing runs in the context any more: the driver is shutting down;
@@ -29,24 +33,19 @@ _NOTHING_RUNS = frozenset({4, 201, 214, 400, 700, 702, 709, *range(714, 720)})
 _LOOKED_AT = 4
 
 
-# Keeps the second until the first has happened. A method in C: in a function in Python a
-# signal handler could raise before anything is kept.
-keep = _calls.append
-
-
 def release_done() -> None:
     """Lets go of what some calls needed whose copies are done."""
-    # An entry is out of the queue only once it is over, wherever a signal handler raises.
     for _ in range(min(_LOOKED_AT, len(_calls))):
+        # It stays in until it is over: a signal's handler can raise anywhere.
         try:
             entry = _calls[0]
-        except IndexError:  # another thread took it
+        except IndexError:  # another thread took the last one
             return
-        if _is_over(entry[0]):
-            with contextlib.suppress(ValueError):  # another thread took it
-                _calls.remove(entry)
-        else:
+        if not _is_over(entry[0]):
             _calls.rotate(-1)
+            continue
+        with contextlib.suppress(ValueError):  # another thread took it
+            _calls.remove(entry)
 
 
 def _is_over(events: _core._Ticket) -> bool:

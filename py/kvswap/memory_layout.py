@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,11 @@ def _from_torch(tensor: Any, name: str) -> Array:
             f"{name} is a tensor without memory of its own ({type(tensor).__name__}, "
             f"layout {tensor.layout})"
         ) from error
+    if address == 0 and tensor.numel() != 0:
+        raise TypeError(
+            f"{name} is a tensor without memory ({type(tensor).__name__}), as one of "
+            "torch's fake tensors"
+        )
     item_bytes = tensor.element_size()
     return Array(
         name=name,
@@ -88,10 +94,22 @@ def _from_torch(tensor: Any, name: str) -> Array:
     )
 
 
+def _item_bytes(type_string: str, name: str) -> int:
+    """Bytes of an item, of a type string of the array interface, as "<f4"."""
+    match = re.fullmatch(r"[<>|=](?P<kind>[a-zA-Z])(?P<size>\d+)(\[.*\])?", type_string)
+    if match is None or match["kind"] in "Ot":
+        raise TypeError(
+            f"{name} has items of type {type_string!r}; pools are of numbers, or of other "
+            "items of whole bytes without references"
+        )
+    # Of texts the interface counts characters, which are UCS4.
+    return int(match["size"]) * (4 if match["kind"] == "U" else 1)
+
+
 def _from_interface(interface: dict[str, Any], name: str, device: int | None) -> Array:
     address, read_only = interface["data"]
     shape = tuple(interface["shape"])
-    item_bytes = int(interface["typestr"][2:])
+    item_bytes = _item_bytes(interface["typestr"], name)
     return Array(
         name=name,
         address=address,

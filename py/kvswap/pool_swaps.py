@@ -6,12 +6,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from kvswap import _core, in_flight
+from kvswap.pools import BlockPool
 from kvswap.tickets import Ticket, make_ticket
 
 if TYPE_CHECKING:
     from kvswap.argument_types import Pairs, Stream
     from kvswap.policies import Policy
-    from kvswap.pools import BlockPool
 
 _warned_of_pageable = False
 
@@ -75,6 +75,8 @@ def copy_blocks(
         SwapError: memory that cannot be copied, no driver, or an error of the driver;
             ``index`` is the pair and ``region`` the region at fault.
     """
+    _require_pool(src_pool, "src_pool")
+    _require_pool(dst_pool, "dst_pool")
     if dst_pool.read_only:
         raise ValueError(f"dst_pool may only be read: {dst_pool!r}")
     in_flight.release_done()
@@ -125,6 +127,7 @@ def swap_out(
     Raises:
         ValueError: `dst_pool` is on a GPU; else as `copy_blocks`.
     """
+    _require_pool(dst_pool, "dst_pool")
     if dst_pool.device is not None:
         raise ValueError(
             f"swap_out copies to host memory, and dst_pool is on GPU "
@@ -170,6 +173,7 @@ def swap_in(
     Raises:
         ValueError: `src_pool` is on a GPU; else as `copy_blocks`.
     """
+    _require_pool(src_pool, "src_pool")
     if src_pool.device is not None:
         raise ValueError(
             f"swap_in copies from host memory, and src_pool is on GPU "
@@ -191,6 +195,14 @@ def swap_in(
         layers=layers,
         ticket=ticket,
     )
+
+
+def _require_pool(pool: object, name: str) -> None:
+    if not isinstance(pool, BlockPool):
+        raise TypeError(
+            f"{name} must be a kvswap.BlockPool, not {type(pool).__name__}: make one of "
+            "the cache's tensors, once"
+        )
 
 
 def _warn_of_pageable() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from kvswap import _core, in_flight
 from kvswap.memory_layout import Array, Region, read_array, regions_of, split_like
@@ -26,6 +27,27 @@ def _layers_of(tensors: Any) -> Iterator[tuple[str, int, Any]]:
                 yield f"{name}[{i}]", layer, part
         else:
             yield name, layer, value
+
+
+_MOST = 2**64 - 1
+_MOST_LAYERS = 2**31
+
+
+def _refuse_beyond(name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, SupportsIndex):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if not least <= operator.index(value) <= most:
+        raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
+
+
+def _in_range(region: Region, number: int) -> Region:
+    for field in ("address", "stride", "block_bytes"):
+        _refuse_beyond(f"regions[{number}].{field}", getattr(region, field), 0, _MOST)
+    # One below zero is the library's to refuse.
+    _refuse_beyond(
+        f"regions[{number}].layer", region.layer, -_MOST_LAYERS, _MOST_LAYERS - 1
+    )
+    return region
 
 
 class BlockPool:
@@ -125,7 +147,7 @@ class BlockPool:
         owner: object = None,
         read_only: bool = False,
     ) -> BlockPool:
-        """Describes memory by addresses; nothing but the addresses is checked.
+        """Describes memory by addresses, which are checked when blocks are copied.
 
         Args:
             regions: the runs that a block consists of: `Region`s, or tuples (address,
@@ -134,11 +156,20 @@ class BlockPool:
             device: ordinal of the GPU, if it is one's memory.
             owner: what is to be kept alive while the pool is used.
             read_only: whether nothing may be copied to it.
+
+        Raises:
+            TypeError: a number is no int.
+            ValueError: there is no region, or a number does not fit into 64 bits (that
+                of a layer: 31).
         """
         pool = cls.__new__(cls)
-        made = [r if isinstance(r, Region) else Region(*r) for r in regions]
+        made = [
+            _in_range(r if isinstance(r, Region) else Region(*r), number)
+            for number, r in enumerate(regions)
+        ]
         if not made:
             raise ValueError("a pool has one region at least")
+        _refuse_beyond("block_count", block_count, 0, _MOST)
         pool._set(made, block_count, device, [owner], read_only)
         return pool
 

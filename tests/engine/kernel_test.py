@@ -17,6 +17,9 @@ from tests.engine.calls import arrays, swap
 _BLOCK = 512
 _COUNT = 600
 _REGISTERED_MEMORY_ATTRIBUTE = 91
+_SHARED_MEMORY_ATTRIBUTE = 97
+# Two stages of 128 bytes, beside what the kernels and the driver need.
+_SHARED_BYTES_OF_SMALLEST_RING = 2048 + 256
 _LAUNCH_OUT_OF_RESOURCES = 701
 _NO_BINARY = 209
 _OUT_OF_MEMORY = 2
@@ -257,6 +260,32 @@ def test_another_image_where_the_first_is_refused(
     assert pair.swap(stream, engine="kernel").copies["kernel"] == 10
     driver.synchronize()
     assert pair.is_copied()
+
+
+@pytest.mark.parametrize("bytes_of_shared_memory", [0, 2048, 2303, 2304, 49152])
+def test_a_device_with_little_shared_memory(bytes_of_shared_memory: int) -> None:
+    """Where no ring fits, the plain kernel runs in place of the bulk one."""
+    fits = bytes_of_shared_memory >= _SHARED_BYTES_OF_SMALLEST_RING
+    assert child_process.run(
+        "tests.engine.kernel_test",
+        "swap_by_the_bulk_kernel",
+        environment=kvswap_sim.environment(
+            "13.0",
+            device_attributes={_SHARED_MEMORY_ATTRIBUTE: bytes_of_shared_memory},
+        ),
+    ) == [fits, True, ["kvswap_bulk_compact_4k" if fits else "kvswap_plain_compact_4k"]]
+
+
+def swap_by_the_bulk_kernel() -> list[object]:
+    """Whether it is there, whether all arrived, and the kernels that ran."""
+    simulator, driver = kvswap_sim.Simulator(), CudaDriver()
+    with driver.primary_context():
+        pair = Pair(driver, 10)
+        with driver.stream() as stream:
+            pair.swap(stream, policy=kvswap.Policy([_BULK_RULE]))
+            stream.synchronize()
+        names = [call.arguments["kernel"] for call in launches(simulator)]
+        return [kvswap.kernel_info().bulk, pair.is_copied(), names]
 
 
 def test_images_are_loaded_once_for_a_context(

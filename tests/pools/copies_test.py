@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -224,6 +225,40 @@ def test_pairs_of_every_kind(driver: CudaDriver, context: None) -> None:
         kvswap.swap_out(source.pool, destination.pool, pairs, stream=2).wait()
         assert destination.memory.read() == expected(
             source, destination, [(3, 1), (0, 0)], 1, 1
+        )
+
+
+class _Meddler:
+    """The id 1, whose own code does something else as well."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action = action
+
+    def __index__(self) -> int:
+        self._action()
+        return 1
+
+
+def test_pairs_that_change_while_they_are_read(
+    driver: CudaDriver, context: None
+) -> None:
+    """What has been read counts, and nothing is read that is no longer there."""
+    inner: list[Any] = [None, 2]
+    inner[0] = _Meddler(inner.clear)
+    outer: list[Any] = [None, (0, 0)]
+    outer[0] = (_Meddler(outer.clear), 2)
+    given: list[Any] = [[inner], outer]
+    for pairs in given:
+        generator = random.Random(8)
+        source, destination = (
+            make_pool(driver, kind, "tensors", [16], [0], 4, generator, content=True)
+            for kind in KINDS
+        )
+        ticket = kvswap.swap_out(source.pool, destination.pool, pairs, stream=2)
+        ticket.wait()
+        assert ticket.result.submitted == 1
+        assert destination.memory.read() == expected(
+            source, destination, [(1, 2)], 1, 1
         )
 
 

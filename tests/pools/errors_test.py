@@ -146,6 +146,22 @@ def test_two_pairs_that_write_one_block(spread: int) -> None:
     )
 
 
+@pytest.mark.parametrize("larger", ["source", "destination"])
+def test_a_part_of_a_larger_block_that_is_read_and_written(larger: str) -> None:
+    """Two descriptions of one memory: blocks of the one are two of the other's."""
+    small, large = (
+        kvswap.BlockPool.from_regions([(1 << 44, size, size)], 64 // size)
+        for size in (4, 8)
+    )
+    pools = (large, small) if larger == "source" else (small, large)
+    refused(
+        ValueError,
+        "pairs[1] writes block 5, which pairs[0] reads from the same memory",
+        *pools,
+        [(5, 9), (2, 5)],
+    )
+
+
 def test_two_pairs_that_write_one_block_unchecked(
     gpu: ModelPool, host: ModelPool, simulator: kvswap_sim.Simulator
 ) -> None:
@@ -289,6 +305,34 @@ def test_regions(region: tuple[int, ...], message: str) -> None:
     bad = kvswap.BlockPool.from_regions([region], 8)
     refused(ValueError, f"region 0 of the source pool: {message}", bad, good)
     refused(ValueError, f"region 0 of the destination pool: {message}", good, bad)
+
+
+@pytest.mark.parametrize(
+    ("region", "block_count", "error", "message"),
+    [
+        ((-1, 32, 32), 8, ValueError, "regions[0].address is -1; it must be from 0"),
+        ((1, 2**64, 32), 8, ValueError, "regions[0].stride is 18446744073709551616"),
+        ((1, 32, -32), 8, ValueError, "regions[0].block_bytes is -32"),
+        ((1, 32, 32, 2**31), 8, ValueError, "regions[0].layer is 2147483648"),
+        ((1.0, 32, 32), 8, TypeError, "regions[0].address must be an int, not float"),
+        ((1, 32, 32), -1, ValueError, "block_count is -1; it must be from 0 to"),
+        ((1, 32, 32), "8", TypeError, "block_count must be an int, not str"),
+    ],
+)
+def test_numbers_of_regions(
+    region: Any, block_count: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        kvswap.BlockPool.from_regions([region], block_count)
+
+
+@pytest.mark.parametrize("no_pool", [None, 5, numpy.zeros((4, 16))])
+def test_what_is_no_pool(gpu: ModelPool, no_pool: Any) -> None:
+    for copy in (kvswap.copy_blocks, kvswap.swap_out, kvswap.swap_in):
+        with pytest.raises(TypeError, match="dst_pool must be a kvswap.BlockPool"):
+            copy(kvswap.BlockPool(numpy.zeros((4, 16))), no_pool, [(0, 0)])
+        with pytest.raises(TypeError, match="src_pool must be a kvswap.BlockPool"):
+            copy(no_pool, kvswap.BlockPool(numpy.zeros((4, 16))), [(0, 0)])
 
 
 def test_an_invalidated_pool(gpu: ModelPool, host: ModelPool) -> None:

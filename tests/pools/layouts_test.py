@@ -141,9 +141,25 @@ def test_a_cuda_array_that_is_no_tensor() -> None:
     assert pool.device == 0
 
 
+@pytest.mark.parametrize(
+    "dtype", ["<U5", "S5", "M8[ns]", "V12", "c16", ">f4", "?", "i4,f8"]
+)
+def test_bytes_of_items(dtype: str) -> None:
+    array = numpy.zeros((4, 6), dtype)
+    assert kvswap.BlockPool(array).block_bytes == array.nbytes // 4
+
+
 def test_one_block() -> None:
     pool = kvswap.BlockPool(torch.zeros(1, 16))
     assert parts_of(pool) == [(64, 64, 0)]
+
+
+def fake_tensor() -> Any:
+    """A tensor that has all but memory."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.zeros(4, 16)
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
@@ -158,6 +174,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: kvswap.BlockPool(torch.zeros(2, 2, device="meta")),
         TypeError,
         "tensors is a tensor on device meta",
+    ),
+    "a fake tensor": (
+        lambda: kvswap.BlockPool(fake_tensor()),
+        TypeError,
+        "tensors is a tensor without memory",
     ),
     "a sparse tensor": (
         lambda: kvswap.BlockPool([torch.zeros(2, 2).to_sparse()]),
@@ -200,6 +221,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "have no elements",
     ),
+    "objects": (
+        lambda: kvswap.BlockPool(numpy.zeros((4, 16), object)),
+        TypeError,
+        "tensors has items of type '|O'",
+    ),
     "backwards": (
         lambda: kvswap.BlockPool(numpy.zeros((4, 16))[::-1]),
         ValueError,
@@ -232,6 +258,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case: str) -> None:
     make, error, message = REFUSED[case]

@@ -320,55 +320,6 @@ def test_what_is_kept_does_not_grow(
     assert simulator.live()["events"] < 12
 
 
-def test_an_interruption_before_anything_is_kept(
-    simulator: kvswap_sim.Simulator,
-    monkeypatch: pytest.MonkeyPatch,
-    pools: tuple[ModelPool, ModelPool],
-    stream: Stream,
-) -> None:
-    """Ctrl-C during the call is raised by the first Python that runs after it.
-
-    Copies are under way then that nobody knows of: the call waits for them.
-    """
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(in_flight, "keep", interrupted)
-    simulator.hold()
-    with pytest.raises(KeyboardInterrupt):
-        kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
-    assert simulator.pending() == 0
-    assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
-
-
-def test_an_interruption_while_what_is_kept_is_looked_through(
-    simulator: kvswap_sim.Simulator,
-    monkeypatch: pytest.MonkeyPatch,
-    pools: tuple[ModelPool, ModelPool],
-    stream: Stream,
-) -> None:
-    """What was kept before stays, and a call that begins with looking submits nothing."""
-    simulator.hold(True)
-    kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
-
-    def interrupted(_: object) -> bool:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(in_flight, "_is_over", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            in_flight.release_done()
-        assert in_flight.count() == 1
-        simulator.hold(False)
-        with pytest.raises(KeyboardInterrupt):
-            kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
-        assert in_flight.count() == 1
-    stream.synchronize()
-    in_flight.release_done()
-    assert in_flight.count() == 0
-
-
 def test_invalidate_waits(
     simulator: kvswap_sim.Simulator,
     pools: tuple[ModelPool, ModelPool],
@@ -387,6 +338,16 @@ def test_invalidate_waits(
     gc.collect()
     assert alive() is None
     assert pools[1].memory.read() == expected(*pools, _PAIRS, 1, 1)
+
+
+def test_a_number_that_is_no_stream(
+    pools: tuple[ModelPool, ModelPool], stream: Stream
+) -> None:
+    ticket = kvswap.swap_in(pools[0].pool, pools[1].pool, _PAIRS, stream=stream)
+    with pytest.raises(ValueError, match="stream 35 is no stream's handle"):
+        ticket.wait_stream(35)
+    ticket.wait_stream(stream)
+    ticket.wait()
 
 
 @pytest.mark.parametrize("kind", [kvswap.Ticket, kvswap.Completion])

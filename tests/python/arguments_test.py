@@ -186,6 +186,25 @@ def test_tensor_without_memory(
 
 
 @pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [("numel", -1), ("numel", "3"), ("data_ptr", "3"), ("data_ptr", -1), ("dim", None)],
+)
+def test_tensor_whose_class_answers_otherwise(
+    call: Callable[..., Any],
+    arguments: dict[str, Any],
+    name: str,
+    method: str,
+    answer: object,
+) -> None:
+    """Nothing is read where nothing is known to be."""
+    kind = type("Odd", (torch.Tensor,), {method: lambda _self: answer})
+    arguments[name] = torch.zeros(COUNT, dtype=torch.int64).as_subclass(kind)
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        call(**arguments)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("length", [0, COUNT - 1, COUNT + 1])
 def test_unequal_lengths(
     call: Callable[..., Any], arguments: dict[str, Any], name: str, length: int

@@ -104,6 +104,16 @@ def test_handles_with_a_meaning_of_their_own(
     assert handles_used(simulator, blocks, handle) == {handle}
 
 
+@pytest.mark.parametrize("number", [3, 35, 65535])
+def test_numbers_of_another_kind(blocks: Blocks, number: int) -> None:
+    """The driver would end the process: it takes them for addresses."""
+    message = f"stream {number} is no stream's handle"
+    for argument in (number, TorchLike(number), WithMethod((0, number))):
+        with pytest.raises(ValueError, match=message):
+            kvswap.swap_blocks_batch(**blocks.swap_in_arguments(), stream=argument)
+    assert kvswap.plan(**blocks.swap_in_arguments(), stream=0).copies
+
+
 def test_plan_takes_the_same_streams(blocks: Blocks, stream: Stream) -> None:
     def kind(argument: Any) -> str:
         return kvswap.plan(**blocks.swap_in_arguments(), stream=argument).stream_kind

@@ -220,6 +220,26 @@ def _wait_fails() -> str:
     return "no error"
 
 
+def _wait_is_not_known_to_be_allowed() -> str:
+    """The error of a call of whose stream the driver does not say if it captures."""
+    driver = _driver()
+    with driver.primary_context(0), driver.stream() as stream:
+        FakeStreams([stream.handle])
+        with make_caches(driver) as caches:
+            # The first time, the copies are submitted.
+            kvswap_sim.Simulator().fail("cuStreamIsCapturing", 999, call=2)
+            try:
+                torch.ops.kvswap.swap_blocks(
+                    caches.gpu_tensor,
+                    caches.host_tensor,
+                    BLOCK_BYTES,
+                    torch.tensor([[5, 2]]),
+                )
+            except RuntimeError as error:
+                return str(error)
+    return "no error"
+
+
 def _compiled_copy_out() -> dict[str, Any]:
     """A graph that is made functional calls with a copy of `dst`.
 
@@ -265,6 +285,7 @@ def stream_scenarios() -> dict[str, Any]:
         "wait out": _wait("out"),
         "wait by address": _wait("by address"),
         "wait fails": _wait_fails(),
+        "wait is not known to be allowed": _wait_is_not_known_to_be_allowed(),
         "compiled": _compiled_copy_out(),
         # The last one: an operator never again asks for the stream of that GPU.
         "unknown device": _unknown_device(),

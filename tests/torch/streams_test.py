@@ -99,6 +99,11 @@ class TestWaiting:
     def test_error_is_told(self, outcomes: Outcomes) -> None:
         assert "waiting for their stream failed" in outcomes["wait fails"]
 
+    def test_nothing_is_left_out_in_silence(self, outcomes: Outcomes) -> None:
+        message = outcomes["wait is not known to be allowed"]
+        assert "the copies are submitted, and nothing waits for them" in message
+        assert "(999) to cuStreamIsCapturing" in message
+
     def test_temporary_copies_of_a_compiled_graph(self, outcomes: Outcomes) -> None:
         """A graph without inductor calls with a copy of dst, read at once."""
         assert outcomes["compiled"] == {"arrived": True}

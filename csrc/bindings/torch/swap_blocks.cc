@@ -144,7 +144,13 @@ bool IsCapturing(const Copies& copies, void* stream) {
   const int status = kvswap_plan_blocks_batch(
       copies.src_ptrs.data(), copies.dst_ptrs.data(), copies.sizes.data(), 1,
       stream, nullptr, &plan, &result);
-  return status != KVSWAP_OK || plan.capturing != 0;
+  if (status != KVSWAP_OK) {
+    throw OpError(
+        "the copies are submitted, and nothing waits for them, since it could "
+        "not be asked whether their stream captures: " +
+        std::string(result.message));
+  }
+  return plan.capturing != 0;
 }
 
 // A copy out of a GPU into host memory that is not pinned may wait or not, as

@@ -54,7 +54,8 @@ class Array {
     const auto* values = reinterpret_cast<const int64_t*>(items_);
     if (bindings::BitwiseOr(values, count_) >= 0) return;
     size_t i = 0;
-    while (values[i] >= 0) ++i;
+    while (i < count_ && values[i] >= 0) ++i;
+    if (i == count_) return;  // Another thread has changed it meanwhile.
     throw OpError(std::string(argument_) + "[" + std::to_string(i) +
                   "] is negative: " + std::to_string(values[i]));
   }
