@@ -1,13 +1,14 @@
 #include "csrc/engine/host_memory.h"
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <memory>
 
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "csrc/engine/process_maps.h"
 
 // Linux 5.14; the headers of older C libraries lack the name.
 #ifndef MADV_POPULATE_WRITE
@@ -26,46 +27,20 @@ std::uint64_t PageStart(std::uint64_t address) {
   return address & ~(PageSize() - 1);
 }
 
-enum class Access { kRead, kWrite };
-
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// The first byte that the kernel's list of mappings does not show as
-// accessible. Slower than asking the pages, and blind to a file's end: the last
-// resort.
-std::optional<std::uint64_t> FirstByteWithoutPermission(std::uint64_t start,
-                                                        std::size_t size,
-                                                        Access access) {
+// By the kernel's list of mappings. Slower than asking the pages, and blind to
+// a file's end: the last resort.
+std::optional<std::uint64_t> FirstByteThatMapsDeny(std::uint64_t start,
+                                                   std::size_t size,
+                                                   Access access) {
   const std::unique_ptr<std::FILE, FileCloser> maps(
       std::fopen("/proc/self/maps", "re"));
   // Nothing is known against the memory then.
   if (maps == nullptr) return std::nullopt;
-  const std::uint64_t end = start + size;
-  std::uint64_t next = start;  // all before this byte is accessible
-  char line[512];
-  bool at_line_start = true;
-  while (next < end && std::fgets(line, sizeof(line), maps.get()) != nullptr) {
-    const bool is_line_start = at_line_start;
-    at_line_start = false;
-    for (const char* c = line; *c != '\0'; ++c) {
-      if (*c == '\n') at_line_start = true;
-    }
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    char permissions[5] = "";
-    if (!is_line_start || std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &low,
-                                      &high, permissions) != 3) {
-      continue;
-    }
-    if (high <= next) continue;
-    const bool allowed =
-        access == Access::kRead ? permissions[0] == 'r' : permissions[1] == 'w';
-    if (low > next || !allowed) return next;
-    next = high;
-  }
-  return next < end ? std::optional<std::uint64_t>(next) : std::nullopt;
+  return FirstByteWithoutPermission(maps.get(), start, size, access);
 }
 
 }  // namespace
@@ -88,7 +63,7 @@ std::optional<std::uint64_t> FirstUnreadableByte(std::uint64_t start,
     const iovec local = {bytes, count};
     const ssize_t read = process_vm_readv(getpid(), &local, 1, pages, count, 0);
     if (read < 0 && errno != EFAULT) {
-      return FirstByteWithoutPermission(start, size, Access::kRead);
+      return FirstByteThatMapsDeny(start, size, Access::kRead);
     }
     const std::size_t readable = read < 0 ? 0 : static_cast<std::size_t>(read);
     if (readable < count) {
@@ -113,7 +88,7 @@ std::optional<std::uint64_t> FirstUnwritableByte(std::uint64_t start,
   // it does not apply to: a device's, which its permissions do not give away
   // but reading does.
   std::optional<std::uint64_t> byte =
-      FirstByteWithoutPermission(start, size, Access::kWrite);
+      FirstByteThatMapsDeny(start, size, Access::kWrite);
   if (!byte.has_value()) byte = FirstUnreadableByte(start, size);
   if (!byte.has_value() && page_is_missing) byte = start;
   return byte;

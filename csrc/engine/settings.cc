@@ -19,12 +19,6 @@ namespace {
 constexpr char kEngineVariable[] = "KVSWAP_ENGINE";
 constexpr char kMaxBatchVariable[] = "KVSWAP_MAX_BATCH";
 
-struct Environment {
-  kvswap_engine engine = KVSWAP_ENGINE_AUTO;
-  std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
-  std::string error;  // empty: every variable is well-formed
-};
-
 // A whole number above zero; 0 where `text` is none.
 std::size_t ParseCount(const char* text) {
   if (text[0] < '0' || text[0] > '9') return 0;
@@ -36,9 +30,22 @@ std::size_t ParseCount(const char* text) {
   return static_cast<std::size_t>(value);
 }
 
-Environment ReadEnvironment() {
-  Environment environment;
-  const char* engine = secure_getenv(kEngineVariable);
+EnvironmentSettings ReadEnvironment() {
+  return ParseEnvironment(secure_getenv(kEngineVariable),
+                          secure_getenv(kMaxBatchVariable));
+}
+
+driver::MadeOnce<const EnvironmentSettings> g_environment;
+
+const EnvironmentSettings& GetEnvironment() {
+  return g_environment.Get(ReadEnvironment);
+}
+
+}  // namespace
+
+EnvironmentSettings ParseEnvironment(const char* engine,
+                                     const char* max_batch) {
+  EnvironmentSettings environment;
   if (engine != nullptr && engine[0] != '\0') {
     const std::int32_t number = EngineFromName(engine);
     if (number < 0) {
@@ -50,7 +57,6 @@ Environment ReadEnvironment() {
     }
     environment.engine = static_cast<kvswap_engine>(number);
   }
-  const char* max_batch = secure_getenv(kMaxBatchVariable);
   if (max_batch != nullptr && max_batch[0] != '\0') {
     environment.max_batch = ParseCount(max_batch);
     if (environment.max_batch == 0) {
@@ -63,17 +69,9 @@ Environment ReadEnvironment() {
   return environment;
 }
 
-driver::MadeOnce<const Environment> g_environment;
-
-const Environment& GetEnvironment() {
-  return g_environment.Get(ReadEnvironment);
-}
-
-}  // namespace
-
 bool ReadSettings(const kvswap_options* options, std::uint32_t known_flags,
                   Settings* settings, kvswap_result* report) {
-  const Environment& environment = GetEnvironment();
+  const EnvironmentSettings& environment = GetEnvironment();
   if (!environment.error.empty()) {
     return Fail(report, KVSWAP_ERROR_INVALID_ARGUMENT, "%s",
                 environment.error.c_str());

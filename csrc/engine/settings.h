@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "csrc/kvswap.h"
 
@@ -26,6 +27,17 @@ struct Settings {
     return policy.has_value() ? &*policy : nullptr;
   }
 };
+
+// What the environment asks of calls that do not say.
+struct EnvironmentSettings {
+  kvswap_engine engine = KVSWAP_ENGINE_AUTO;
+  std::size_t max_batch = KVSWAP_MAX_BATCH_DEFAULT;
+  // For the user, who set them wrong; empty: every variable is well-formed.
+  std::string error;
+};
+
+// By the values of KVSWAP_ENGINE and KVSWAP_MAX_BATCH; null or empty: not set.
+EnvironmentSettings ParseEnvironment(const char* engine, const char* max_batch);
 
 // Checks `options` (null: the defaults) and completes them by KVSWAP_ENGINE and
 // KVSWAP_MAX_BATCH, which are read once a process. `known_flags` are those that

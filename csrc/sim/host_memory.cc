@@ -12,13 +12,19 @@
 
 namespace kvswap::sim {
 
-std::vector<HostMemoryMap::Region> HostMemoryMap::Read() {
-  std::vector<Region> regions;
+std::vector<HostMemoryMap::Region> HostMemoryMap::ReadOfProcess() {
   std::FILE* file = std::fopen("/proc/self/maps", "re");
-  if (file == nullptr) return regions;
+  if (file == nullptr) return {};
+  std::vector<Region> regions = Read(file);
+  std::fclose(file);
+  return regions;
+}
+
+std::vector<HostMemoryMap::Region> HostMemoryMap::Read(std::FILE* maps) {
+  std::vector<Region> regions;
   char line[512];
   bool line_start = true;
-  while (std::fgets(line, sizeof line, file) != nullptr) {
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
     const bool starts = line_start;
     line_start = std::strchr(line, '\n') != nullptr;
     std::uint64_t begin = 0;
@@ -31,14 +37,13 @@ std::vector<HostMemoryMap::Region> HostMemoryMap::Read() {
     regions.push_back(
         {begin, end, permissions[0] == 'r', permissions[1] == 'w'});
   }
-  std::fclose(file);
   return regions;
 }
 
 bool HostMemoryMap::Accessible(std::uint64_t address, std::size_t size,
                                Access access) {
   if (address + size < address) return false;
-  if (!regions_.has_value()) regions_ = Read();
+  if (!regions_.has_value()) regions_ = ReadOfProcess();
   std::uint64_t position = address;
   auto region = std::upper_bound(
       regions_->begin(), regions_->end(), position,

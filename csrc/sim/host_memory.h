@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,10 @@ enum class Access { kRead, kWrite };
 // Made for one driver call: ranges that appear later are not seen.
 class HostMemoryMap {
  public:
+  HostMemoryMap() = default;
+  // Of a list in the form of /proc/self/maps, in the order of addresses.
+  explicit HostMemoryMap(std::FILE* maps) : regions_(Read(maps)) {}
+
   // Whether all of [address, address + size) can be accessed without a fault.
   bool Accessible(std::uint64_t address, std::size_t size, Access access);
 
@@ -28,7 +33,8 @@ class HostMemoryMap {
     bool writable;
   };
 
-  static std::vector<Region> Read();
+  static std::vector<Region> Read(std::FILE* maps);
+  static std::vector<Region> ReadOfProcess();
 
   std::optional<std::vector<Region>> regions_;
 };

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-[[noreturn]] void Refuse(const char* variable, const std::string& value,
-                         const std::string& expected) {
-  DieByAbort(std::string(variable) + "=\"" + value + "\" is not " + expected);
-}
-
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> items;
   std::size_t begin = 0;
@@ -48,127 +43,150 @@ bool ParseCode(const std::string& text, Result* code) {
   return true;
 }
 
-const char* Environment(const char* variable) {
-  // They name libraries to load and files to write.
-  const char* value = secure_getenv(variable);
-  return value == nullptr || *value == '\0' ? nullptr : value;
-}
+// One variable after the other, up to the first that is malformed.
+class Reader {
+ public:
+  Reader(const VersionRange& versions, const Variables& variables,
+         std::string* why)
+      : versions_(versions), variables_(variables), why_(why) {}
 
-int ReadDriverVersion() {
-  constexpr char kVariable[] = "KVSWAP_SIM_DRIVER_VERSION";
-  const VersionRange range = VersionsOfThisLibrary();
-  const char* value = Environment(kVariable);
-  if (value == nullptr) return range.preset;
-  const int version = ParseVersion(value);
-  if (version < range.first || version > range.last) {
-    Refuse(kVariable, value,
-           "a version from " + FormatVersion(range.first) + " to " +
-               FormatVersion(range.last) +
-               ", what this library can pass for by its exported symbols");
+  bool ReadAll(Options* options) {
+    return ReadDriverVersion(options) && ReadDeviceCount(options) &&
+           ReadCapability(options) && ReadDeviceAttributes(options) &&
+           ReadKernels(options) && ReadSeed(options) &&
+           ReadLeftOut(&options->faults) && ReadLies(&options->faults) &&
+           ReadFaults(&options->faults) && ReadTraceFile(options);
   }
-  return version;
-}
 
-int ReadDeviceCount() {
-  constexpr char kVariable[] = "KVSWAP_SIM_DEVICES";
-  const char* value = Environment(kVariable);
-  if (value == nullptr) return 1;
-  std::uint64_t count = 0;
-  if (!ParseNumber(value, &count) || count > kMostDevices) {
-    Refuse(kVariable, value,
-           "a number from 0 to " + std::to_string(kMostDevices));
+ private:
+  // Whether it is set, and not to nothing: it is the one that Refuse names.
+  bool IsSet(const char* variable) {
+    const char* value = variables_(variable);
+    variable_ = variable;
+    value_ = value == nullptr ? "" : value;
+    return !value_.empty();
   }
-  return static_cast<int>(count);
-}
 
-int ReadCapability() {
-  constexpr char kVariable[] = "KVSWAP_SIM_COMPUTE_CAPABILITY";
-  const char* value = Environment(kVariable);
-  if (value == nullptr) return 0;
-  const int capability = ParseCapability(value);
-  if (capability == 0) Refuse(kVariable, value, "a number such as 9.0");
-  return capability;
-}
+  bool Refuse(const std::string& expected) {
+    *why_ = std::string(variable_) + "=\"" + value_ + "\" is not " + expected;
+    return false;
+  }
 
-std::map<int, int> ReadDeviceAttributes() {
-  constexpr char kVariable[] = "KVSWAP_SIM_DEVICE_ATTRIBUTES";
-  std::map<int, int> attributes;
-  const char* value = Environment(kVariable);
-  if (value == nullptr) return attributes;
-  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-  for (const std::string& item : Split(value, ',')) {
-    const std::size_t sign = item.find('=');
-    std::uint64_t attribute = 0;
-    std::uint64_t answer = 0;
-    if (sign == std::string::npos ||
-        !ParseNumber(item.substr(0, sign), &attribute) ||
-        !ParseNumber(item.substr(sign + 1), &answer) || attribute > kMost ||
-        answer > kMost) {
-      Refuse(kVariable, value,
-             "a list of ATTRIBUTE=VALUE, both numbers, separated by commas");
+  bool ReadDriverVersion(Options* options) {
+    options->driver_version = versions_.preset;
+    if (!IsSet("KVSWAP_SIM_DRIVER_VERSION")) return true;
+    options->driver_version = ParseVersion(value_);
+    return (options->driver_version >= versions_.first &&
+            options->driver_version <= versions_.last) ||
+           Refuse("a version from " + FormatVersion(versions_.first) + " to " +
+                  FormatVersion(versions_.last) +
+                  ", what this library can pass for by its exported symbols");
+  }
+
+  bool ReadDeviceCount(Options* options) {
+    if (!IsSet("KVSWAP_SIM_DEVICES")) return true;
+    std::uint64_t count = 0;
+    if (!ParseNumber(value_, &count) || count > kMostDevices) {
+      return Refuse("a number from 0 to " + std::to_string(kMostDevices));
     }
-    attributes[static_cast<int>(attribute)] = static_cast<int>(answer);
+    options->device_count = static_cast<int>(count);
+    return true;
   }
-  return attributes;
-}
 
-std::vector<std::string> ReadKernels() {
-  const char* value = Environment("KVSWAP_SIM_KERNELS");
-  return value == nullptr ? std::vector<std::string>() : Split(value, ':');
-}
-
-std::uint64_t ReadSeed() {
-  constexpr char kVariable[] = "KVSWAP_SIM_SEED";
-  const char* value = Environment(kVariable);
-  if (value == nullptr) return 1;
-  std::uint64_t seed = 0;
-  if (std::string(value) == "random") {
-    std::random_device device;
-    seed = (std::uint64_t{device()} << 32) | device();
-    Report("seed " + std::to_string(seed));
-  } else if (!ParseNumber(value, &seed)) {
-    Refuse(kVariable, value, "a number below 2^64 or \"random\"");
+  bool ReadCapability(Options* options) {
+    if (!IsSet("KVSWAP_SIM_COMPUTE_CAPABILITY")) return true;
+    options->compute_capability = ParseCapability(value_);
+    return options->compute_capability != 0 || Refuse("a number such as 9.0");
   }
-  return seed;
-}
 
-void ReadFaults(Faults* faults) {
-  constexpr char kWithout[] = "KVSWAP_SIM_WITHOUT";
-  if (const char* value = Environment(kWithout)) {
-    for (const std::string& name : Split(value, ',')) {
+  bool ReadDeviceAttributes(Options* options) {
+    if (!IsSet("KVSWAP_SIM_DEVICE_ATTRIBUTES")) return true;
+    constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+    for (const std::string& item : Split(value_, ',')) {
+      const std::size_t sign = item.find('=');
+      std::uint64_t attribute = 0;
+      std::uint64_t answer = 0;
+      if (sign == std::string::npos ||
+          !ParseNumber(item.substr(0, sign), &attribute) ||
+          !ParseNumber(item.substr(sign + 1), &answer) || attribute > kMost ||
+          answer > kMost) {
+        return Refuse(
+            "a list of ATTRIBUTE=VALUE, both numbers, separated by commas");
+      }
+      options->device_attributes[static_cast<int>(attribute)] =
+          static_cast<int>(answer);
+    }
+    return true;
+  }
+
+  bool ReadKernels(Options* options) {
+    if (IsSet("KVSWAP_SIM_KERNELS")) options->kernels = Split(value_, ':');
+    return true;
+  }
+
+  bool ReadSeed(Options* options) {
+    if (!IsSet("KVSWAP_SIM_SEED")) return true;
+    if (value_ == "random") {
+      std::random_device device;
+      options->seed = (std::uint64_t{device()} << 32) | device();
+      Report("seed " + std::to_string(options->seed));
+      return true;
+    }
+    return ParseNumber(value_, &options->seed) ||
+           Refuse("a number below 2^64 or \"random\"");
+  }
+
+  bool ReadLeftOut(Faults* faults) {
+    if (!IsSet("KVSWAP_SIM_WITHOUT")) return true;
+    for (const std::string& name : Split(value_, ',')) {
       if (!IsEntryName(name)) {
-        Refuse(kWithout, value,
-               "a list of driver functions, separated by commas: \"" + name +
-                   "\" is not simulated");
+        return Refuse("a list of driver functions, separated by commas: \"" +
+                      name + "\" is not simulated");
       }
       faults->LeaveOut(name);
     }
+    return true;
   }
-  constexpr char kLookup[] = "KVSWAP_SIM_LOOKUP";
-  if (const char* value = Environment(kLookup)) {
-    for (const std::string& item : Split(value, ',')) {
+
+  bool ReadLies(Faults* faults) {
+    if (!IsSet("KVSWAP_SIM_LOOKUP")) return true;
+    for (const std::string& item : Split(value_, ',')) {
       const std::size_t sign = item.find('=');
       LookupLie lie;
       if (sign == std::string::npos || !IsEntryName(item.substr(0, sign)) ||
           !ParseLie(item.substr(sign + 1), &lie)) {
-        Refuse(kLookup, value,
-               "a list of NAME=code, NAME=null or NAME=status, separated by "
-               "commas");
+        return Refuse(
+            "a list of NAME=code, NAME=null or NAME=status, separated by "
+            "commas");
       }
       faults->SetLie(item.substr(0, sign), lie);
     }
+    return true;
   }
-  constexpr char kFaults[] = "KVSWAP_SIM_FAULTS";
-  if (const char* value = Environment(kFaults)) {
-    for (const std::string& item : Split(value, ';')) {
+
+  bool ReadFaults(Faults* faults) {
+    if (!IsSet("KVSWAP_SIM_FAULTS")) return true;
+    for (const std::string& item : Split(value_, ';')) {
       if (!ParseFault(item, faults)) {
-        Refuse(kFaults, value,
-               "a list of NAME#CALL=CODE[,index=N][,after] and "
-               "cuMemcpyBatchAsync>COUNT=CODE, separated by semicolons");
+        return Refuse(
+            "a list of NAME#CALL=CODE[,index=N][,after] and "
+            "cuMemcpyBatchAsync>COUNT=CODE, separated by semicolons");
       }
     }
+    return true;
   }
-}
+
+  bool ReadTraceFile(Options* options) {
+    if (IsSet("KVSWAP_SIM_TRACE")) options->trace_file = value_;
+    return true;
+  }
+
+  const VersionRange& versions_;
+  const Variables& variables_;
+  std::string* why_;
+  const char* variable_ = "";
+  std::string value_;
+};
 
 }  // namespace
 
@@ -281,17 +299,21 @@ bool ParseFault(const std::string& text, Faults* faults) {
   return true;
 }
 
+bool ParseOptions(const VersionRange& versions, const Variables& variables,
+                  Options* options, std::string* why) {
+  return Reader(versions, variables, why).ReadAll(options);
+}
+
 Options ReadOptions() {
   Options options;
-  options.driver_version = ReadDriverVersion();
-  options.device_count = ReadDeviceCount();
-  options.compute_capability = ReadCapability();
-  options.device_attributes = ReadDeviceAttributes();
-  options.kernels = ReadKernels();
-  options.seed = ReadSeed();
-  ReadFaults(&options.faults);
-  if (const char* file = Environment("KVSWAP_SIM_TRACE")) {
-    options.trace_file = file;
+  std::string why;
+  // Not in programs with more rights than their user: the variables name
+  // libraries to load and files to write.
+  if (!ParseOptions(
+          VersionsOfThisLibrary(),
+          [](const char* name) { return secure_getenv(name); }, &options,
+          &why)) {
+    DieByAbort(why);
   }
   return options;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,8 +36,17 @@ struct VersionRange {
 };
 VersionRange VersionsOfThisLibrary();
 
-// Reads the environment; a malformed value ends the process with a message that
-// names the variable and the value.
+// The value of a variable; null: it is not set.
+using Variables = std::function<const char*(const char* name)>;
+
+// The options that variables ask for, of a library for `versions`. False where
+// one is malformed: `why` names the variable and the value, and `options` holds
+// what was read before.
+bool ParseOptions(const VersionRange& versions, const Variables& variables,
+                  Options* options, std::string* why);
+
+// Those of the environment; a malformed value ends the process with a message
+// that names the variable and the value.
 Options ReadOptions();
 
 // "9.0" as 90; 0 where the text is no compute capability.

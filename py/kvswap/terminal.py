@@ -251,9 +251,15 @@ def rich_console(
         from rich.console import Console
     except ImportError:
         return None
+    # rich fails on sizes that are no numbers; without them it asks the terminal.
+    asked_for = {
+        name: value
+        for name, value in environment.items()
+        if name not in ("COLUMNS", "LINES") or _size_asked_for(environment, name)
+    }
     if environment.get("TERM") in _DUMB:
         # FORCE_COLOR says otherwise, as in the logs of continuous integration.
-        environment = {**environment, "TERM": "xterm"}
+        asked_for["TERM"] = "xterm"
     return Console(
         file=stream,
         # The stream is a terminal, or FORCE_COLOR says to write as to one.
@@ -262,8 +268,8 @@ def rich_console(
         highlight=False,
         markup=False,
         emoji=False,
-        width=_width_asked_for(environment),
-        _environ=environment,
+        width=_size_asked_for(environment, "COLUMNS"),
+        _environ=asked_for,
     )
 
 
@@ -281,7 +287,7 @@ def open_terminal(
     console = rich_console(stream, environment)
     if console is not None:
         return _RichTerminal(stream, console)
-    width = _width_asked_for(environment)
+    width = _size_asked_for(environment, "COLUMNS")
     if width is None and stream.isatty():
         width = shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns
     return Terminal(stream, width or _PLAIN_WIDTH)
@@ -293,6 +299,9 @@ def _wants_rich(stream: TextIO, environment: Mapping[str, str]) -> bool:
     return stream.isatty() and environment.get("TERM", "") not in _DUMB
 
 
-def _width_asked_for(environment: Mapping[str, str]) -> int | None:
-    text = environment.get("COLUMNS", "")
-    return int(text) if text.isdigit() and int(text) > 0 else None
+def _size_asked_for(environment: Mapping[str, str], name: str) -> int | None:
+    """In characters; None where a variable asks for none."""
+    text = environment.get(name, "")
+    # Terminals have sizes of five digits at most.
+    is_size = text.isascii() and text.isdigit() and len(text) <= 5
+    return (int(text) or None) if is_size else None

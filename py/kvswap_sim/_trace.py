@@ -39,26 +39,43 @@ class Call:
 
 
 def parse_trace(lines: str) -> list[Call]:
-    """The calls of a record in its text form, a JSON object a line."""
+    """The calls of a record in its text form, a JSON object a line.
+
+    Raises:
+        ValueError: a line is none of a record.
+    """
     calls = []
-    for line in lines.splitlines():
-        record = json.loads(line)
-        calls.append(
-            Call(
-                sequence=record["sequence"],
-                thread=record["thread"],
-                name=record["name"],
-                version=record["version"],
-                symbol=record["symbol"],
-                arguments=record["arguments"],
-                outputs=record.get("outputs", {}),
-                result=record["result"],
-                note=record.get("note", ""),
-            )
-        )
+    for number, line in enumerate(lines.splitlines(), 1):
+        try:
+            calls.append(_call(json.loads(line)))
+        except (KeyError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"line {number} is no record of a driver call "
+                f"({type(error).__name__}: {error}): {line[:80]!r}"
+            ) from error
     return calls
 
 
+def _call(record: dict[str, Any]) -> Call:
+    """Of a line's object."""
+    return Call(
+        sequence=record["sequence"],
+        thread=record["thread"],
+        name=record["name"],
+        version=record["version"],
+        symbol=record["symbol"],
+        arguments=record["arguments"],
+        outputs=record.get("outputs", {}),
+        result=record["result"],
+        note=record.get("note", ""),
+    )
+
+
 def read_trace(path: str | os.PathLike[str]) -> list[Call]:
-    """The calls in a file that ``KVSWAP_SIM_TRACE`` named."""
+    """The calls in a file that ``KVSWAP_SIM_TRACE`` named.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is none.
+    """
     return parse_trace(Path(path).read_text(encoding="utf-8"))

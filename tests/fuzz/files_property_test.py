@@ -1,4 +1,5 @@
-"""Whatever files of results `kvswap bench` is given, it shows them or says what is wrong."""
+"""Whatever files `kvswap bench --compare` and `kvswap_sim.read_trace` are given, they show
+what is in them or say what is wrong."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ import pathlib
 from typing import Any
 
 import hypothesis
+import pytest
 from hypothesis import strategies as st
 
+import kvswap_sim
 from kvswap import bench
 from tests.properties.bounds import bounded, counted
 
@@ -19,7 +22,9 @@ _VALUES = st.recursive(
     | st.booleans()
     | st.integers(-3, 1 << 70)
     | st.floats()
-    | st.text(max_size=6),
+    | st.text(max_size=6)
+    # Half of a character, which JSON can hold and no terminal can show.
+    | st.just("\ud83d"),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner)
     ),
@@ -82,10 +87,11 @@ _FILES = (
 
 def _main(*arguments: str) -> int:
     """The exit status of `kvswap bench`; what it writes goes nowhere."""
-    written = io.StringIO()
+    written = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     with contextlib.redirect_stdout(written), contextlib.redirect_stderr(written):
         status = bench.main(list(arguments))
-    assert written.getvalue().strip()
+    written.seek(0)
+    assert written.read().strip()
     return status
 
 
@@ -105,6 +111,71 @@ def test_random_files(tmp_path: pathlib.Path) -> None:
             assert _main("--compare", names[0], names[0]) in (0, 1, 2)
 
         every_file_is_shown_or_refused()
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100000, '{"a":' * 100000], ids=["lists", "objects"]
+)
+def test_nested_without_end(tmp_path: pathlib.Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text, encoding="utf-8")
+    assert _main("--from", str(path)) == 1
+    with pytest.raises(ValueError, match="line 1 is no record"):
+        kvswap_sim.read_trace(path)
+
+
+_RECORD = {
+    "sequence": 1,
+    "thread": 2,
+    "name": "cuInit",
+    "version": 2000,
+    "symbol": "cuInit",
+    "arguments": {"flags": 0},
+    "outputs": {},
+    "result": 0,
+    "note": "",
+}
+
+
+@st.composite
+def _records(draw: st.DrawFn) -> bytes:
+    """A record of driver calls, nearly as the simulated driver writes it."""
+    lines = []
+    for _ in range(draw(st.integers(0, 3))):
+        record: Any = dict(_RECORD)
+        if draw(st.booleans()):
+            del record[draw(st.sampled_from(sorted(record)))]
+        if draw(st.integers(0, 3)) == 0:
+            record = draw(_VALUES)
+        lines.append(json.dumps(record))
+    text = "\n".join(lines).encode()
+    # The process may have died while it wrote.
+    return text[: draw(st.integers(0, len(text)) | st.just(len(text)))]
+
+
+def test_half_of_a_character(tmp_path: pathlib.Path) -> None:
+    found = {"preset": "grid", "environment": {"device": "\ud83d"}, "rows": []}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    assert _main("--compare", str(path), str(path)) == 1
+
+
+def test_random_records(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "record"
+    with counted("records of driver calls", "files") as count:
+
+        @bounded(300)
+        @hypothesis.given(_records() | st.binary(max_size=60))
+        def every_record_is_read_or_refused(content: bytes) -> None:
+            count.cases += 1
+            path.write_bytes(content)
+            try:
+                calls = kvswap_sim.read_trace(path)
+            except ValueError:
+                return
+            assert len(calls) == len(content.splitlines())
+
+        every_record_is_read_or_refused()
 
 
 def test_results_are_shown(tmp_path: pathlib.Path) -> None:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace kvswap::tests {
 
@@ -31,6 +32,26 @@ class FuzzInput {
     Number number;
     Read(&number, sizeof number);
     return number;
+  }
+
+  // Up to the next line feed, which is taken and left out, or a null character.
+  std::string TakeLine() {
+    const auto* const text = reinterpret_cast<const char*>(data_);
+    const char* const end = std::find(text, text + size_, '\n');
+    const std::size_t length = static_cast<std::size_t>(end - text);
+    const std::string line(text, std::find(text, end, '\0'));
+    const std::size_t taken = std::min(length + 1, size_);
+    data_ += taken;
+    size_ -= taken;
+    return line;
+  }
+
+  // All that is left.
+  std::string Rest() {
+    const std::string rest(reinterpret_cast<const char*>(data_), size_);
+    data_ += size_;
+    size_ = 0;
+    return rest;
   }
 
   // Below `count`.

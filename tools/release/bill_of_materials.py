@@ -63,10 +63,18 @@ class LockedPackage:
 
 
 def read_lock(path: Path, name: str) -> LockedPackage:
-    """Reads one package out of a lock file in the form of pip's requirements."""
+    """Reads one package out of a lock file in the form of pip's requirements.
+
+    Raises:
+        LockError: it is missing, cannot be read, or does not name the package.
+    """
     if not path.is_file():
         raise LockError(f"{path}: is missing, so the version of {name} is not known")
-    text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LockError(f"{path}: cannot be read: {error}") from error
+    text = re.sub(r"\\\n", " ", content)
     match = re.search(rf"^{re.escape(name)}==(\S+)(.*)$", text, re.MULTILINE)
     if match is None:
         raise LockError(f"{path}: has no line `{name}==VERSION`")

@@ -40,7 +40,8 @@ def _source_date_epoch(environment: Mapping[str, str]) -> int | None:
     text = environment.get("SOURCE_DATE_EPOCH", "")
     if not text:
         return None
-    if not text.isdecimal():
+    # Eleven digits are times after the year 5000, and dates end with the year 9999.
+    if not (text.isascii() and text.isdecimal() and len(text) <= 11):
         raise Refused([f"SOURCE_DATE_EPOCH={text}: is not a number of seconds"])
     return int(text)
 

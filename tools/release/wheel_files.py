@@ -6,6 +6,7 @@ import dataclasses
 import email
 import hashlib
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,17 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 DISTRIBUTION = "kvswap"
+
+# What zipfile raises about archives that are damaged, or packed in ways that it does not
+# know, beside OSError.
+_UNREADABLE = (
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 # Of all wheels of a release: kvswap itself, and the simulated driver.
 DISTRIBUTIONS = (DISTRIBUTION, "kvswap-sim")
@@ -102,10 +114,10 @@ def read_wheel(path: Path) -> Wheel:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except InvalidWheelFilename as error:
         raise WheelError(f"{path}: its name is not a wheel's: {error}") from error
-    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         raise WheelError(f"{path}: cannot be read as a wheel: {error}") from error
     except OSError as error:
-        raise WheelError(f"{path}: {error.strerror}") from error
+        raise WheelError(f"{path}: {error.strerror or error}") from error
     return Wheel(path, distribution, version, tags, problems, digest)
 
 

@@ -24,7 +24,7 @@ def host_environment() -> dict[str, Any]:
 def _processor(path: str = "/proc/cpuinfo") -> str:
     """The processor's name; its architecture where the system does not tell one."""
     try:
-        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        lines = pathlib.Path(path).read_text("utf-8", "replace").splitlines()
     except OSError:
         lines = []
     for line in lines:

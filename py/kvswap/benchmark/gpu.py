@@ -194,10 +194,10 @@ class Gpu:
         }
 
 
-def _driver_build() -> str:
+def _driver_build(path: str = "/proc/driver/nvidia/version") -> str:
     """The version of the driver's kernel module, as "580.65.06"; "" if not told."""
     try:
-        with open("/proc/driver/nvidia/version", encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             words = file.readline().split()
     except OSError:
         return ""

@@ -44,9 +44,11 @@ def read(path: str) -> Results:
     """
     try:
         found = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        # JSON can hold halves of characters, which cannot be shown.
+        json.dumps(found, ensure_ascii=False).encode()
     except OSError as error:
         raise ResultsError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ResultsError(
             f"{path} is not JSON ({error}): give a file that `kvswap bench --json` wrote"
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kvswap.doctor.schema import Gpu, Kernel, Link
-from kvswap.doctor.system import System
+from kvswap.doctor.system import System, number
 
 _PCI = "/sys/bus/pci/devices"
 
@@ -61,7 +61,7 @@ def _kernel(found: dict[str, Any] | None) -> Kernel | None:
 def _numa_node(system: System, address: str | None) -> int | None:
     text = system.read(f"{_PCI}/{address}/numa_node") if address else None
     # -1 where the system does not know, as where there is but one.
-    return int(text) if text and text.isdigit() else None
+    return number(text)
 
 
 def _sysfs_link(system: System, address: str | None) -> Link | None:
@@ -85,7 +85,8 @@ def _generation(speed: str | None) -> int | None:
 
 def _width(text: str | None) -> int | None:
     # 255, or 0, where there is no link to tell of.
-    return int(text) if text and text.isdigit() and 0 < int(text) <= 32 else None
+    width = number(text)
+    return width if width is not None and 0 < width <= 32 else None
 
 
 def _management_link(managed: dict[str, Any]) -> Link | None:

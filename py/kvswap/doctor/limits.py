@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from kvswap.doctor.schema import Machine
-from kvswap.doctor.system import System
+from kvswap.doctor.system import System, number
 
 _NODES = "/sys/devices/system/node"
 _PCI = "/sys/bus/pci/devices"
 _NVIDIA_VENDOR = "0x10de"
 _DISPLAY_CLASS = "0x03"
+
+# Of lists of CPUs and nodes: more than kernels can be built for.
+_MOST_CPUS = 1 << 16
 
 # The version-1 controller has no word for "no limit" but a number near 2^63.
 _NO_CGROUP_LIMIT = 1 << 60
@@ -32,12 +35,17 @@ def machine(system: System) -> Machine:
 
 
 def numbers_of_list(text: str) -> set[int]:
-    """The numbers that the kernel's "0-3,8" stands for."""
+    """The numbers that the kernel's "0-3,8" stands for.
+
+    What is no number or range, or goes beyond all CPUs and nodes that a kernel can have,
+    stands for none.
+    """
     found: set[int] = set()
     for part in text.replace("\n", ",").split(","):
-        first, _, last = part.strip().partition("-")
-        if first.isdigit():
-            found |= set(range(int(first), int(last or first) + 1))
+        begin, _, end = part.strip().partition("-")
+        first, last = number(begin), number(end or begin)
+        if first is not None and last is not None and last < _MOST_CPUS:
+            found |= set(range(first, last + 1))
     return found
 
 
@@ -67,7 +75,8 @@ def _total_memory(system: System) -> int | None:
     for line in (system.read("/proc/meminfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name == "MemTotal":
-            return int(value.split()[0]) * 1024
+            kibibytes = number(value.partition("kB")[0].strip())
+            return None if kibibytes is None else kibibytes * 1024
     return None
 
 
@@ -75,10 +84,9 @@ def _cgroup_memory(system: System) -> tuple[int | None, int | None]:
     """The tightest limit among this process's control groups, and what it has used."""
     found = []
     for folder, limit_file, used_file in _cgroup_folders(system):
-        limit = system.read(f"{folder}/{limit_file}") or ""
-        used = system.read(f"{folder}/{used_file}") or ""
-        if limit.isdigit() and int(limit) < _NO_CGROUP_LIMIT:
-            found.append((int(limit), int(used) if used.isdigit() else None))
+        limit = number(system.read(f"{folder}/{limit_file}"))
+        if limit is not None and limit < _NO_CGROUP_LIMIT:
+            found.append((limit, number(system.read(f"{folder}/{used_file}"))))
     return min(found, key=lambda pair: pair[0]) if found else (None, None)
 
 
@@ -102,11 +110,10 @@ def _cgroup_folders(system: System) -> list[tuple[str, str, str]]:
 
 
 def _numa_nodes(system: System) -> list[int]:
-    return sorted(
-        int(name[4:])
-        for name in system.names(_NODES)
-        if name.startswith("node") and name[4:].isdigit()
+    nodes = (
+        number(name[4:]) for name in system.names(_NODES) if name.startswith("node")
     )
+    return sorted(node for node in nodes if node is not None)
 
 
 def _cpu_nodes(system: System) -> list[int]:

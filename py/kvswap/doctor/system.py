@@ -8,6 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+def number(text: str | None) -> int | None:
+    """What decimal digits stand for; None where there are none, or more than 20."""
+    if text and text.isascii() and text.isdigit() and len(text) <= 20:
+        return int(text)
+    return None
+
+
 class System:
     """The file system, the environment and the limits of this process.
 
