@@ -14,11 +14,12 @@
  *   - No function throws, aborts, initialises CUDA (cuInit) or creates a
  *     context. Where the host has not the memory that one needs, it returns
  *     KVSWAP_ERROR_OUT_OF_MEMORY, keeps nothing, and works again once there is
- *     memory.
+ *     memory. (Beyond it: in a thread that has never thrown a C++ exception,
+ *     glibc ends the process where not even 16 bytes can be had for the first.)
  *   - All are safe to call from any thread. Arrays and structures that are
  *     passed may be changed once the call has returned, not during it.
  *   - KVSWAP_ERROR_INVALID_ARGUMENT is also for null pointers where the text
- * does not allow them, and for a struct_size below that of the field itself.
+ *     allows none, and for a struct_size below that of the field itself.
  *   - Strings returned are UTF-8, constant and live as long as the process.
  *
  * The library stays compatible: functions, fields and enumerators are added,
