@@ -87,12 +87,12 @@ Driver::Driver(Options read_options)
       faults(options.faults),
       scheduler(options.seed),
       contexts(HandleTable<Context>::Reuse::kLatestFirst),
-      streams(HandleTable<Stream>::Reuse::kNever),
-      events(HandleTable<Event>::Reuse::kNever),
-      graphs(HandleTable<Graph>::Reuse::kNever),
-      executables(HandleTable<GraphExec>::Reuse::kNever),
-      modules(HandleTable<Module>::Reuse::kNever),
-      functions(HandleTable<Function>::Reuse::kNever),
+      streams(HandleTable<Stream>::Reuse::kLate),
+      events(HandleTable<Event>::Reuse::kLate),
+      graphs(HandleTable<Graph>::Reuse::kLate),
+      executables(HandleTable<GraphExec>::Reuse::kLate),
+      modules(HandleTable<Module>::Reuse::kLate),
+      functions(HandleTable<Function>::Reuse::kLate),
       kernels(options.kernels) {
   if (!options.trace_file.empty() && !trace.OpenFile(options.trace_file)) {
     DieByAbort("KVSWAP_SIM_TRACE=\"" + options.trace_file +

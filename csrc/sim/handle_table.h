@@ -19,14 +19,18 @@ namespace kvswap::sim {
 template <typename Object>
 class HandleTable {
  public:
-  enum class Reuse { kNever, kLatestFirst };
+  // kLate: a handle is given again only after kRemembered others were removed,
+  // so that its use after removal is noticed, and memory does not grow for ever.
+  enum class Reuse { kLate, kLatestFirst };
+
+  static constexpr std::size_t kRemembered = 16384;
 
   explicit HandleTable(Reuse reuse) : reuse_(reuse) {}
 
   // Gives `object` a handle.
   void* Add(std::shared_ptr<Object> object) {
     void* handle;
-    if (reuse_ == Reuse::kLatestFirst && !free_.empty()) {
+    if (!free_.empty()) {
       handle = free_.back();
       free_.pop_back();
       removed_.erase(handle);
@@ -44,7 +48,8 @@ class HandleTable {
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  // What a handle stood for before it was removed, or null.
+  // What a handle stood for before it was removed, or null where it was given
+  // again or forgotten.
   std::shared_ptr<Object> FindRemoved(const void* handle) const {
     const auto found = removed_.find(handle);
     return found == removed_.end() ? nullptr : found->second;
@@ -55,7 +60,17 @@ class HandleTable {
     if (found == objects_.end()) return;
     removed_[handle] = std::move(found->second);
     objects_.erase(found);
-    free_.push_back(const_cast<void*>(handle));
+    void* const removed = const_cast<void*>(handle);
+    if (reuse_ == Reuse::kLatestFirst) {
+      free_.push_back(removed);
+      return;
+    }
+    removed_in_order_.push_back(removed);
+    if (removed_in_order_.size() <= kRemembered) return;
+    void* const forgotten = removed_in_order_.front();
+    removed_in_order_.pop_front();
+    removed_.erase(forgotten);
+    free_.push_back(forgotten);
   }
 
   std::size_t size() const { return objects_.size(); }
@@ -82,6 +97,7 @@ class HandleTable {
   const Reuse reuse_;
   std::deque<Block> blocks_;
   std::vector<void*> free_;
+  std::deque<void*> removed_in_order_;  // and not free yet
   std::map<const void*, std::shared_ptr<Object>> objects_;
   std::map<const void*, std::shared_ptr<Object>> removed_;
 };

@@ -122,3 +122,15 @@ def test_event_of_another_context(start: Start) -> None:
         assert raised.value.code == 400
         event.record(there)
         here.wait_event(event)
+
+
+def test_handles_of_what_was_removed_long_ago_are_given_again(start: Start) -> None:
+    """Not before: a use of one that was removed lately is noticed."""
+    _, driver = start("13.0")
+    with driver.primary_context():
+        handles = []
+        for _ in range(40_000):
+            with driver.event() as event:
+                handles.append(event.handle)
+        assert len(set(handles[:16_384])) == 16_384
+        assert len(set(handles)) < 16_400
