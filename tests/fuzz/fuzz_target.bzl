@@ -32,7 +32,7 @@ def fuzz_target(name, src, deps, data = [], env = {}):
         alwayslink = True,
     )
     for rule, suffix, attributes in [
-        (cc_binary, "", {"tags": ["manual"]}),
+        (cc_binary, "", {}),
         (cc_test, "_test", {
             "args": ["$(rootpath {})".format(file) for file in corpus],
             "size": "small",

@@ -28,6 +28,9 @@ class NoGpuError(RuntimeError):
         super().__init__(message)
         self.cure = cure
 
+    def __reduce__(self) -> tuple[type[NoGpuError], tuple[str, str]]:
+        return type(self), (str(self), self.cure)
+
 
 class UnavailableError(RuntimeError):
     """A method does not exist here; the message says why."""
