@@ -20,12 +20,16 @@ import pytest
 
 import kvswap
 import kvswap_sim
+from kvswap.benchmark.arguments import UsageError
+from kvswap.benchmark.gpu import NoGpuError
 from kvswap.testing.cuda_driver import BatchError, CudaError
 
 # Arguments of those that take more than a message.
 _ARGUMENTS: dict[type[BaseException], tuple[tuple[Any, ...], dict[str, Any]]] = {
     CudaError: (("cuMemAlloc_v2", 2, "CUDA_ERROR_OUT_OF_MEMORY"), {}),
     BatchError: (("cuMemcpyBatchAsync", 1, "CUDA_ERROR_INVALID_VALUE", 3), {}),
+    NoGpuError: (("there is no GPU", "kvswap doctor"), {}),
+    UsageError: (("the message",), {}),
     **{
         kind: (
             ("the message",),

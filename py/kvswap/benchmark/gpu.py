@@ -25,11 +25,12 @@ class NoGpuError(RuntimeError):
     """
 
     def __init__(self, message: str, cure: str) -> None:
-        super().__init__(message)
+        # All arguments: pickle makes the exception anew of what is kept as such.
+        super().__init__(message, cure)
         self.cure = cure
 
-    def __reduce__(self) -> tuple[type[NoGpuError], tuple[str, str]]:
-        return type(self), (str(self), self.cure)
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class UnavailableError(RuntimeError):
