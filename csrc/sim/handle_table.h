@@ -20,7 +20,7 @@ template <typename Object>
 class HandleTable {
  public:
   // kLate: a handle is given again only after kRemembered others were removed,
-  // so that its use after removal is noticed, and memory does not grow for ever.
+  // so that its use after removal is noticed, and memory stays bounded.
   enum class Reuse { kLate, kLatestFirst };
 
   static constexpr std::size_t kRemembered = 16384;
