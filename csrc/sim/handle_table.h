@@ -23,7 +23,7 @@ class HandleTable {
   // so that its use after removal is noticed, and memory stays bounded.
   enum class Reuse { kLate, kLatestFirst };
 
-  static constexpr std::size_t kRemembered = 16384;
+  static constexpr std::size_t kRemembered = 1024;
 
   explicit HandleTable(Reuse reuse) : reuse_(reuse) {}
 

@@ -129,8 +129,8 @@ def test_handles_of_what_was_removed_long_ago_are_given_again(start: Start) -> N
     _, driver = start("13.0")
     with driver.primary_context():
         handles = []
-        for _ in range(40_000):
+        for _ in range(4_000):
             with driver.event() as event:
                 handles.append(event.handle)
-        assert len(set(handles[:16_384])) == 16_384
-        assert len(set(handles)) < 16_400
+        assert len(set(handles[:1024])) == 1024
+        assert len(set(handles)) < 1040
