@@ -257,5 +257,5 @@ def test_private_things(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_that_are_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "gpu")
     monkeypatch.setattr("getpass.getuser", lambda: "root")
-    clean = privacy.cleaner(System("/", {"HOME": "/srv/root"}))
-    assert clean("gpu root /srv/root/x driver") == "gpu root ~/x driver"
+    clean = privacy.cleaner(System("/", {"HOME": "/srv/home"}))
+    assert clean("gpu root /srv/home/x driver") == "gpu root ~/x driver"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -201,13 +202,16 @@ def _wait(how: str) -> dict[str, Any]:
             }
 
 
-def _wait_fails() -> str:
-    """The error of a call whose copies cannot be waited for."""
+def _error_of_a_swap(before: Callable[[FakeStreams], None]) -> str:
+    """What a swap raises out of the GPU, on a stream that torch has.
+
+    before: is called with torch's streams before the swap.
+    """
     driver = _driver()
     with driver.primary_context(0), driver.stream() as stream:
         fake = FakeStreams([stream.handle])
-        fake.fail_to_synchronize()
         with make_caches(driver) as caches:
+            before(fake)
             try:
                 torch.ops.kvswap.swap_blocks(
                     caches.gpu_tensor,
@@ -218,26 +222,19 @@ def _wait_fails() -> str:
             except RuntimeError as error:
                 return str(error)
     return "no error"
+
+
+def _wait_fails() -> str:
+    """The error of a call whose copies cannot be waited for."""
+    return _error_of_a_swap(lambda fake: fake.fail_to_synchronize())
 
 
 def _wait_is_not_known_to_be_allowed() -> str:
     """The error of a call of whose stream the driver does not say if it captures."""
-    driver = _driver()
-    with driver.primary_context(0), driver.stream() as stream:
-        FakeStreams([stream.handle])
-        with make_caches(driver) as caches:
-            # The first time, the copies are submitted.
-            kvswap_sim.Simulator().fail("cuStreamIsCapturing", 999, call=2)
-            try:
-                torch.ops.kvswap.swap_blocks(
-                    caches.gpu_tensor,
-                    caches.host_tensor,
-                    BLOCK_BYTES,
-                    torch.tensor([[5, 2]]),
-                )
-            except RuntimeError as error:
-                return str(error)
-    return "no error"
+    # The first time, the copies are submitted.
+    return _error_of_a_swap(
+        lambda _: kvswap_sim.Simulator().fail("cuStreamIsCapturing", 999, call=2)
+    )
 
 
 def _compiled_copy_out() -> dict[str, Any]:
